@@ -1,0 +1,106 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""From what users pass to arrays the compiled code takes, with errors that name the culprit."""
+
+from __future__ import annotations
+
+from typing import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .model.coordinates import Coordinates
+from .model.finding import choices
+from .model.model import ModelError
+
+Array = NDArray[np.float64]
+
+
+def vector(robot: str, name: str, value: ArrayLike, size: int, names: Sequence[str] = ()) -> Array:
+    """Return `value` as float64 with `size` entries along its last axis."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in 'fiub':
+            # lists of odd things come out as objects; complex numbers must not lose a part
+            array = np.asarray(value, dtype=np.float64) if array.dtype.kind == 'O' else None
+        array = np.ascontiguousarray(array, dtype=np.float64) if array is not None else None
+    except (TypeError, ValueError):
+        array = None
+    if array is None:
+        raise ValueError(f'{name} must hold real numbers, not {_shown(value)}')
+    if np.ndim(value) == 0 or array.shape[-1] != size:
+        shape = np.shape(value)
+        joints = f' ({choices(names)})' if names else ''
+        raise ValueError(f"{name} must have {size} entries for robot '{robot}'{joints}, "
+                         f'not {f"shape {shape}" if shape else "a single number"}')
+    return array
+
+
+def together(arrays: Sequence[Array]) -> tuple[list[Array], tuple[int, ...]]:
+    """Return arrays of rows with the batch axes they have in common, and these axes."""
+    shapes = [array.shape[:-1] for array in arrays]
+    try:
+        batch = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError('the batch axes do not fit together: '
+                         + ', '.join(map(str, shapes))) from None
+    if not batch:
+        return list(arrays), batch
+    rows = int(np.prod(batch))
+    return [np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1]))).reshape(
+        rows, x.shape[-1]) for x in arrays], batch
+
+
+def complain(robot: str, coordinates: Coordinates, inputs: Mapping[str, Array]) -> None:
+    """Raise ValueError for the first input that is not finite or holds no quaternion."""
+    for name, array in inputs.items():
+        index = coordinates.q_index if array.shape[-1] == coordinates.nq and name[0] == 'q' \
+            else coordinates.v_index
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            *row, column = (int(k) for k in bad[0])
+            raise ValueError(f'{name} is {array[tuple(bad[0])]} at {_joint(index, column)} of '
+                             f"robot '{robot}'{_of_row(row)}")
+        for place in coordinates.quaternions() if name[0] == 'q' else ():
+            zero = np.argwhere(~array[..., place].any(axis=-1))
+            if len(zero):
+                raise ValueError(f'{name} has a quaternion of length zero at '
+                                 f"{_joint(index, place.start)} of robot '{robot}'"
+                                 + _of_row([int(k) for k in zero[0]]))
+
+
+def known(robot: str, kind: str, name: object, names: Sequence[str]) -> str:
+    """Return `name` if it is one of `names`."""
+    if name not in names:
+        raise ModelError(f"robot '{robot}' has no {kind} {name!r}, only: "
+                         + choices(names, str(name)))
+    return str(name)
+
+
+def _joint(index: Mapping[str, slice], column: int) -> str:
+    for name, place in index.items():
+        if place.start <= column < place.stop:
+            part = f'[{column - place.start}]' if place.stop - place.start > 1 else ''
+            return f"joint '{name}'{part}"
+    return f'entry {column}'
+
+
+def _of_row(row: Sequence[int]) -> str:
+    return f', row {row[0] if len(row) == 1 else tuple(row)}' if row else ''
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f'{text[:57]}...'

@@ -1,0 +1,66 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The command line: `multibody check FILE`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+import sys
+from typing import Sequence
+
+from .model.doctor import diagnose, unreadable
+from .model.document import read_source
+from .model.model import ModelError
+from .model.motion_check import Examinable
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    parser = argparse.ArgumentParser(
+        prog='multibody', description='Robot dynamics from a URDF.')
+    commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
+    check_parser = commands.add_parser(
+        'check', help='examine a robot file',
+        description='Examine a URDF. Exit status 1 when it has errors.')
+    check_parser.add_argument('file', help='URDF file, or - for standard input')
+    check_parser.add_argument('--json', action='store_true', help='print JSON instead of text')
+    options = parser.parse_args(arguments)
+    return check(options.file, options.json)
+
+
+def check(file: str, as_json: bool) -> int:
+    """Print the doctor's report on a file; return 1 when there are errors, else 0."""
+    def load() -> Examinable:
+        # Imported when needed: a file that cannot be read does not need the compiler.
+        from . import load_urdf
+        return load_urdf(source)
+
+    try:
+        # Read once: the file may be a pipe.
+        source = sys.stdin.buffer.read() if file == '-' else read_source(Path(file))
+    except ModelError as error:
+        report = unreadable(error)
+    else:
+        report = diagnose(source, load)
+    # A name in any script must not fail on a terminal that cannot show it.
+    if hasattr(sys.stdout, 'reconfigure'):
+        sys.stdout.reconfigure(errors='backslashreplace')
+    print(report.to_json() if as_json else report.to_text(colour=sys.stdout.isatty()))
+    return 0 if report.ok else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,50 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Elementary functions over any scalar: a float computes, an expression records, a dual derives.
+
+A scalar that is not a plain number carries the function as a method of the same name.
+"""
+
+import math
+
+
+def sin(x):
+    """Sine of `x` in radians."""
+    return math.sin(x) if isinstance(x, (float, int)) else x.sin()
+
+
+def cos(x):
+    """Cosine of `x` in radians."""
+    return math.cos(x) if isinstance(x, (float, int)) else x.cos()
+
+
+def sqrt(x):
+    """Return the non-negative square root of `x`."""
+    return math.sqrt(x) if isinstance(x, (float, int)) else x.sqrt()
+
+
+def atan2(y, x):
+    """Angle of the point (`x`, `y`), in radians from -pi to pi."""
+    if isinstance(y, (float, int)) and isinstance(x, (float, int)):
+        return math.atan2(y, x)
+    return y.atan2(x) if not isinstance(y, (float, int)) else x.ratan2(y)
+
+
+def where(a, b, yes, no):
+    """Return `yes` where `a` < `b`, else `no`; both branches are evaluated."""
+    for scalar in (a, b, yes, no):
+        if not isinstance(scalar, (float, int)):
+            return scalar.where(a, b, yes, no)
+    return yes if a < b else no

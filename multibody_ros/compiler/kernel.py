@@ -1,0 +1,157 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A program made callable: compiled when first used, for one state and for batches."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+import ctypes
+from functools import cache
+import hashlib
+import os
+from pathlib import Path
+import threading
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from . import cache as files
+from . import entry
+from .llvm import compile_text, fused, identity, Library, vector_width
+from .program import batch_text, Program, state_text
+
+#: rows a thread should have at least, so that starting it pays
+ROWS_PER_THREAD = 1024
+_threads = 1
+
+
+def set_threads(count: int) -> None:
+    """Use up to `count` native threads for large batches; 1, the default, for none but this."""
+    global _threads
+    if not isinstance(count, int) or count < 1:
+        raise ValueError(f'the number of threads must be a whole number above 0, not {count!r}')
+    _threads = count
+
+
+@cache
+def _source() -> bytes:
+    """Return the digest of this package's own code: whatever it records depends on it."""
+    root = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob('*.py')):
+        if path.parent.name in ('compiler', 'dynamics', 'model'):
+            digest.update(path.read_bytes())
+    return digest.digest()
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Return the threads of this process (a forked child has none of its parent's)."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, 'multibody')
+
+
+class Kernel:
+    """A compiled program."""
+
+    def __init__(self, program: Program, key: bytes, shared: Sequence[np.ndarray] = (),
+                 result: type | None = None) -> None:
+        """Prepare `program`; `key` tells apart programs of one name whose functions differ.
+
+        `shared` are the arrays of the shared inputs, read at every call; `result` is the named tuple
+        for programs of several outputs.
+        """
+        self.program = program
+        self.shared = list(shared)
+        self.result = result
+        self.own = [given for given in program.inputs if not given.shared]
+        self._key = key
+        self._lock = threading.Lock()
+        self._loaded: dict[str, Library] = {}
+        self._functions: dict[str, Callable] = {}
+
+    def _library(self, kind: str) -> Library:
+        """Return the code of one kind ('state' or 'batch'): from memory, disk or the compiler."""
+        with self._lock:
+            if kind not in self._loaded:
+                program = self.program
+                key = hashlib.sha256(b'\0'.join([
+                    kind.encode(), identity().encode(), _source(), repr(entry.AVAILABLE).encode(),
+                    program.name.encode(), repr(program.inputs).encode(),
+                    repr(program.outputs).encode(), self._key])).hexdigest()
+                image = files.read(key)
+                if image is None:
+                    image = compile_text(self.text(kind))
+                    files.write(key, image)
+                self._loaded[kind] = Library(image)
+            return self._loaded[kind]
+
+    def text(self, kind: str) -> str:
+        """Return the LLVM assembly."""
+        if kind == 'batch':
+            return batch_text(self.program, fused(), vector_width())
+        text = state_text(self.program, fused())
+        return text + entry.entry_text(self.program) if entry.AVAILABLE else text
+
+    def _function(self, kind: str) -> Callable:
+        if kind not in self._functions:
+            arrays = [ctypes.c_void_p] * (len(self.program.inputs) + len(self.program.outputs))
+            head = [ctypes.c_int64] if kind == 'batch' else []
+            self._functions[kind] = ctypes.CFUNCTYPE(ctypes.c_double, *head, *arrays)(
+                self._library(kind).address(kind))
+        return self._functions[kind]
+
+    def python_function(self, slow: Callable) -> Callable:
+        """Return the quickest callable for one state; `slow` answers all it does not."""
+        if not entry.AVAILABLE:
+            return slow
+        return entry.python_function(
+            self.program, self._library('state'), slow, self.shared, self.result)
+
+    def run(self, inputs: Sequence[np.ndarray], rows: int | None) -> tuple[list[np.ndarray], bool]:
+        """Run on contiguous float64 arrays; `rows` is the batch size, None for one state.
+
+        Returns the outputs, and whether all of them are good.
+        """
+        head = () if rows is None else (rows,)
+        outputs = [np.empty(head + output.shape) for output in self.program.outputs]
+        given = iter(inputs)
+        shared = iter(self.shared)
+        arrays = [next(shared) if x.shared else next(given) for x in self.program.inputs]
+        arrays += outputs
+        addresses = np.array([array.ctypes.data for array in arrays], dtype=np.int64)
+        if rows is None:
+            return outputs, self._function('state')(*addresses.tolist()) == 0.0
+        strides = np.array([0 if x.shared else 8 * x.size for x in self.program.inputs]
+                           + [8 * x.size for x in self.program.outputs])
+        if rows < vector_width():
+            state = self._function('state')
+            return outputs, all([state(*(addresses + strides * row).tolist()) == 0.0
+                                 for row in range(rows)])
+        batch = self._function('batch')
+
+        def part(first: int, last: int) -> float:
+            return batch(last - first, *(addresses + strides * first).tolist())
+
+        count = max(1, min(_threads, rows // ROWS_PER_THREAD))
+        if count == 1:
+            return outputs, part(0, rows) == 0.0
+        bounds = [rows * k // count for k in range(count + 1)]
+        statuses = _pool(os.getpid()).map(part, bounds[:-1], bounds[1:])
+        return outputs, all([status == 0.0 for status in statuses])
+
+    def pack(self, outputs: list[Any]) -> Any:
+        """Return the outputs as the caller sees them."""
+        values = [x[()] if x.ndim == 0 else x for x in outputs]
+        return values[0] if self.result is None else self.result(*values)

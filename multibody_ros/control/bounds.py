@@ -1,0 +1,57 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The last thing every control law does: no torque that is not a number or beyond the limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = NDArray[np.float64]
+
+
+def bounded(robot: Robot, tau: Array, t: float) -> Array:
+    """Clip `tau` at the effort limits; raise ValueError where it is not finite."""
+    if not np.isfinite(tau).all():
+        raise ValueError(f'torque at t = {t:g} s is {first_bad(robot, tau)}')
+    return np.clip(tau, -robot.limits.effort, robot.limits.effort)
+
+
+def first_bad(robot: Robot, values: Array) -> str:
+    """Name the first joint whose entry in `values` (order of v) is not finite, with the value."""
+    index = int(np.argmin(np.isfinite(values)))
+    for name in robot.joint_names:
+        place = robot.v_index[name]
+        if place.start <= index < place.stop:
+            return f"{values[index]} at joint '{name}'"
+    raise ValueError(f'robot {robot.name!r} has {robot.nv} velocities, entry {index} is none')
+
+
+def gain(robot: Robot, name: str, values: ArrayLike) -> Array:
+    """Return one non-negative gain a velocity coordinate from a number or a vector of nv."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape not in ((), (robot.nv,)):
+        raise ValueError(f'{name} must be a number or {robot.nv} numbers, not {array.shape}')
+    array = np.broadcast_to(array, (robot.nv,)).copy()
+    if not np.isfinite(array).all():
+        raise ValueError(f'{name} is {first_bad(robot, array)}')
+    if (array < 0.0).any():
+        raise ValueError(f'{name} must not be negative, but holds {array.min():g}')
+    return array

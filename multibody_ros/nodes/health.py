@@ -1,0 +1,61 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a node says about itself on /diagnostics (REP-107), and messages it had to refuse."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+
+#: level, one line, values
+Report = Callable[[], 'tuple[bytes, str, dict[str, Any]]']
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+
+class Health:
+    """Publishes a report once a second and counts refusals."""
+
+    def __init__(self, node: Node, report: Report) -> None:
+        """Ask `report` for level, message and values whenever it is time."""
+        self.rejected = 0
+        self.last_reason = ''
+        self.hardware = ''
+        self._node = node
+        self._report = report
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._timer = node.create_timer(1.0, self.publish,
+                                        clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def reject(self, what: str, reason: object) -> None:
+        """Count a refused message and say why, at most once a second."""
+        self.rejected += 1
+        self.last_reason = f'{what} rejected: {reason}'
+        self._node.get_logger().warning(self.last_reason, throttle_duration_sec=1.0)
+
+    def publish(self) -> None:
+        """Publish the report now."""
+        level, message, values = self._report()
+        values = {**values, 'rejected': self.rejected, 'last rejection': self.last_reason}
+        status = DiagnosticStatus(
+            level=level, name=self._node.get_fully_qualified_name(), message=message,
+            hardware_id=self.hardware,
+            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()])
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)

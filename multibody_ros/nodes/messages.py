@@ -1,0 +1,121 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Messages to arrays and back. Joints are matched by name, never by their place in a message."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Pose
+import numpy as np
+from sensor_msgs.msg import JointState
+
+
+class MessageError(ValueError):
+    """A message cannot be used; the text says why."""
+
+
+class JointMap:
+    """The joints of one robot as JointState carries them: one number a joint."""
+
+    def __init__(self, robot: Any) -> None:
+        """Refuse robots with joints of several coordinates, which JointState cannot carry."""
+        for name, place in robot.q_index.items():
+            if place.stop - place.start != 1:
+                raise ValueError(f'joint {name!r} of robot {robot.name!r} has several '
+                                 'coordinates, JointState carries one number a joint')
+        self.names = list(robot.joint_names)
+        self._last_names: list[str] | None = None
+        self._order = np.arange(len(self.names))
+
+    def read(self, message: JointState, field: str) -> np.ndarray:
+        """Return `field` of `message` in the robot's joint order, every entry finite."""
+        values = np.array(getattr(message, field), dtype=np.float64)
+        if len(values) != len(message.name):
+            raise MessageError(f'{field} has {len(values)} entries for {len(message.name)} names')
+        return self.finite(values[self.order(message.name)], field)
+
+    def finite(self, values: np.ndarray, field: str) -> np.ndarray:
+        """Return `values` (robot's order) or complain about the first that is not finite."""
+        if not np.isfinite(values).all():
+            index = int(np.argmin(np.isfinite(values)))
+            raise MessageError(f'{field} of joint {self.names[index]!r} is {values[index]}')
+        return values
+
+    def order(self, names: list[str]) -> np.ndarray:
+        """Return where in `names` each joint of the robot is; names it does not know are extra."""
+        if names != self._last_names:
+            place = {name: i for i, name in enumerate(names)}
+            if len(place) != len(names):
+                twice = next(n for n in names if names.count(n) > 1)
+                raise MessageError(f'joint {twice!r} is named twice')
+            missing = [name for name in self.names if name not in place]
+            if missing:
+                raise MessageError(f'joints missing: {", ".join(missing)}; '
+                                   f'named are: {", ".join(names) or "none"}')
+            self._order = np.array([place[name] for name in self.names], dtype=int)
+            self._last_names = list(names)
+        return self._order
+
+    def message(self, stamp: Time, **fields: np.ndarray) -> JointState:
+        """Make a JointState with `fields` (position, velocity, effort) in the robot's order."""
+        message = JointState(name=self.names)
+        message.header.stamp = stamp
+        for field, values in fields.items():
+            # an array is taken over as it is; anything else rclpy checks entry by entry
+            setattr(message, field, array('d', values.tobytes()))
+        return message
+
+
+def nanoseconds(stamp: Any) -> int:
+    """Return a stamp or duration as whole nanoseconds."""
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+def time_message(ns: int) -> Time:
+    """Return whole nanoseconds as a stamp."""
+    return Time(sec=ns // 1_000_000_000, nanosec=ns % 1_000_000_000)
+
+
+def pose_matrix(pose: Pose) -> np.ndarray:
+    """Return the 4x4 matrix of `pose`; the quaternion is normalised, a vanishing one refused."""
+    p, o = pose.position, pose.orientation
+    numbers = np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
+    if not np.isfinite(numbers).all():
+        raise MessageError(f'pose holds numbers that are not finite: {numbers.tolist()}')
+    length = float(np.linalg.norm(numbers[3:]))
+    if length < 1e-6:
+        raise MessageError(f'orientation {numbers[3:].tolist()} is no quaternion: length '
+                           f'{length:g}')
+    x, y, z, w = numbers[3:] / length
+    T = np.eye(4)
+    T[:3, 3] = numbers[:3]
+    T[:3, :3] = [[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                 [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                 [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]]
+    return T
+
+
+def pose_message(T: np.ndarray, half_turn: np.ndarray) -> Pose:
+    """Return the pose of matrix `T`; `half_turn` is its rotation vector."""
+    pose = Pose()
+    pose.position.x, pose.position.y, pose.position.z = T[:3, 3].tolist()
+    angle = float(np.linalg.norm(half_turn))
+    x, y, z = (0.5 * np.sinc(0.5 * angle / np.pi) * half_turn).tolist()
+    o = pose.orientation
+    o.x, o.y, o.z, o.w = x, y, z, float(np.cos(0.5 * angle))
+    return pose

@@ -1,0 +1,64 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Records the topics of the control loop as raw bytes, to be read once the run is over."""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from .messages import JointMap, nanoseconds
+
+#: deep enough to lose nothing while another process has the processor
+DEEP = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+
+
+class Recorder(Node):
+    """Listens to joint states, commands and references."""
+
+    def __init__(self, controller: str) -> None:
+        """Listen to the loop of `controller`."""
+        super().__init__('recorder')
+        self._raw: dict[str, list[bytes]] = {}
+        self.health: dict[str, dict[str, str]] = {}
+        for topic in ('joint_states', 'joint_commands', f'{controller}/desired_state'):
+            kept = self._raw.setdefault(topic.rsplit('/')[-1], [])
+            self.create_subscription(JointState, topic, kept.append, DEEP, raw=True)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_health, 10)
+
+    def count(self, topic: str) -> int:
+        """Return how many messages came on `topic`."""
+        return len(self._raw[topic])
+
+    def forget(self) -> None:
+        """Begin the recording anew."""
+        for kept in self._raw.values():
+            kept.clear()
+
+    def read(self, topic: str, joints: JointMap, field: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the stamps in ns and `field`, one row a message, in the robot's order."""
+        messages = [deserialize_message(raw, JointState) for raw in self._raw[topic]]
+        stamps = [nanoseconds(message.header.stamp) for message in messages]
+        rows = [joints.read(message, field) for message in messages]
+        return (np.array(stamps, dtype=np.int64),
+                np.array(rows, dtype=float).reshape(len(rows), len(joints.names)))
+
+    def _on_health(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            self.health[status.name] = {item.key: item.value for item in status.values}

@@ -1,0 +1,78 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Dual numbers against complex steps and known derivatives."""
+
+from complex_step import Complex, derivatives, H
+from multibody_ros.compiler.dual import derivative, Dual
+from multibody_ros.compiler.expression import evaluate, record
+from multibody_ros.compiler.functions import atan2, cos, sin, sqrt, where
+import pytest
+
+FUNCTIONS = {
+    'sum': lambda x, y: x + y + 2.0 + (1.0 + x),
+    'difference': lambda x, y: x - y - 2.0 - (1.0 - x),
+    'product': lambda x, y: x * y * 3.0 * (2.0 * x),
+    'quotient': lambda x, y: x / y / 3.0 + 2.0 / x,
+    'negative': lambda x, y: -(x * -y),
+    'sine': lambda x, y: sin(x * y) * sin(y),
+    'cosine': lambda x, y: cos(x * y) / cos(x),
+    'root': lambda x, y: sqrt(x * x + y),
+    'angle': lambda x, y: atan2(y, x) + atan2(2.0, x) + atan2(x * y, 3.0),
+    'smaller': lambda x, y: where(x, y, x * x, y * y * y),
+    'larger': lambda x, y: where(y, x, x * x, y * y * y),
+    'constant branch': lambda x, y: where(x, 9.0, 1.0, x * y),
+}
+
+
+@pytest.mark.parametrize('name', FUNCTIONS)
+@pytest.mark.parametrize('direction', [(1.0, 0.0), (0.0, 1.0), (0.3, -1.7)])
+def test_derivative_equals_complex_step(name, direction):
+    x, y = 0.7, 1.3
+    function = FUNCTIONS[name]
+    result = function(Dual(x, direction[0]), Dual(y, direction[1]))
+    stepped = function(Complex(complex(x, H * direction[0])), Complex(complex(y, H * direction[1])))
+    assert result.value == pytest.approx(function(x, y), rel=1e-15)
+    assert derivative(result) == pytest.approx(derivatives([stepped])[0], rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize('name', FUNCTIONS)
+def test_duals_of_expressions_record_the_same_derivative(name):
+    function = FUNCTIONS[name]
+    recording = record(lambda x, dx: derivative(
+        function(Dual(x[0], dx[0]), Dual(x[1], dx[1]))), (2, 2))
+    expected = derivative(function(Dual(0.7, 0.3), Dual(1.3, -1.7)))
+    assert evaluate(recording, (0.7, 1.3), (0.3, -1.7))[0] == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize('name', FUNCTIONS)
+def test_an_absent_derivative_costs_nothing(name):
+    result = FUNCTIONS[name](Dual(0.7), Dual(1.3))
+    assert derivative(result) == 0.0
+    assert isinstance(derivative(result), float)
+
+
+def test_a_structural_zero_stays_one():
+    assert isinstance(0.0 * Dual(1.0, 2.0), float)
+    assert isinstance(Dual(1.0, 2.0) * 0.0, float)
+    assert isinstance(0.0 / Dual(1.0, 2.0), float)
+
+
+def test_second_derivative_by_nesting():
+    x = Dual(Dual(0.7, 1.0), 1.0)
+    assert sin(x).derivative.derivative == pytest.approx(-sin(0.7), rel=1e-15)
+
+
+def test_shown_with_both_parts():
+    assert repr(Dual(1.0, 2.0)) == 'Dual(1.0, 2.0)'
