@@ -31,11 +31,11 @@ Array = NDArray[np.float64]
 def vector(robot: str, name: str, value: ArrayLike, size: int, names: Sequence[str] = ()) -> Array:
     """Return `value` as float64 with `size` entries along its last axis."""
     try:
-        array = np.asarray(value)
-        if array.dtype.kind not in 'fiub':
-            # lists of odd things come out as objects; complex numbers must not lose a part
-            array = np.asarray(value, dtype=np.float64) if array.dtype.kind == 'O' else None
-        array = np.ascontiguousarray(array, dtype=np.float64) if array is not None else None
+        given = np.asarray(value)
+        # complex numbers must not lose a part, and None is not NaN
+        real = given.dtype.kind in 'fiub' or (
+            given.dtype.kind == 'O' and all(x is not None for x in given.ravel()))
+        array = np.ascontiguousarray(given, dtype=np.float64) if real else None
     except (TypeError, ValueError):
         array = None
     if array is None:

@@ -17,12 +17,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 import sys
 from typing import Sequence
 
 from .model.doctor import diagnose, unreadable
-from .model.document import read_source
+from .model.document import read_source, SIZE_LIMIT
 from .model.model import ModelError
 from .model.motion_check import Examinable
 
@@ -50,7 +51,7 @@ def check(file: str, as_json: bool) -> int:
 
     try:
         # Read once: the file may be a pipe.
-        source = sys.stdin.buffer.read() if file == '-' else read_source(Path(file))
+        source = _standard_input() if file == '-' else read_source(Path(file))
     except ModelError as error:
         report = unreadable(error)
     else:
@@ -58,8 +59,19 @@ def check(file: str, as_json: bool) -> int:
     # A name in any script must not fail on a terminal that cannot show it.
     if hasattr(sys.stdout, 'reconfigure'):
         sys.stdout.reconfigure(errors='backslashreplace')
-    print(report.to_json() if as_json else report.to_text(colour=sys.stdout.isatty()))
+    colour = sys.stdout.isatty() and 'NO_COLOR' not in os.environ
+    try:
+        print(report.to_json() if as_json else report.to_text(colour), flush=True)
+    except BrokenPipeError:
+        # Whoever reads this (head, less) has seen enough; Python's own flush must not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0 if report.ok else 1
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise ModelError('standard input is closed')
+    return sys.stdin.buffer.read(SIZE_LIMIT + 1)
 
 
 if __name__ == '__main__':

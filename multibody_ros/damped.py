@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,28 +24,25 @@ from numpy.typing import NDArray
 from .dynamics.cartesian import DAMPED_BELOW
 from .model.model import ModelError
 
-if TYPE_CHECKING:
-    from .robot import Robot
-
 Array = NDArray[np.float64]
 
 
-def damped_dynamics(robot: Robot, q: Array, v: Array, link: str,
+def damped_dynamics(robot: Any, q: Array, v: Array, link: str,
                     outputs: list[Array]) -> list[Array]:
-    """Return the operational-space terms with the inverse of A = J M^-1 J^T damped.
+    """
+    Return the operational-space terms with the inverse of A = J M^-1 J^T damped.
 
     Rows of `outputs` that are regular stay as they are.
     """
-    q, v = np.atleast_2d(q), np.atleast_2d(v)
-    rows = [np.atleast_1d(x) if x.ndim == 0 else x.reshape(len(q), *outputs[k].shape[-rank:])
-            for k, (x, rank) in enumerate(zip(outputs, (2, 2, 1, 2, 2, 2, 0)))]
-    for row in np.flatnonzero(~(rows[6].ravel() > DAMPED_BELOW)):
-        for x, value in zip(rows, _damped(robot, q[row], v[row], link)):
-            x[row] = value
-    return [x.reshape(y.shape) for x, y in zip(rows, outputs)]
+    if q.ndim == 1:
+        return [np.asarray(term) for term in _damped(robot, q, v, link)]
+    for row in np.flatnonzero(~(outputs[-1] > DAMPED_BELOW)):
+        for term, value in zip(outputs, _damped(robot, q[row], v[row], link)):
+            term[row] = value
+    return outputs
 
 
-def _damped(robot: Robot, q: Array, v: Array, link: str) -> tuple[Array, ...]:
+def _damped(robot: Any, q: Array, v: Array, link: str) -> tuple[Any, ...]:
     """Return Mx, Cx, gx, J, J', Jbar and the singularity measure of one state."""
     M = robot.mass_matrix(q)
     J, J_dot = robot.jacobian(q, link), robot.jacobian_dot(q, v, link)
@@ -63,11 +60,13 @@ def _damped(robot: Robot, q: Array, v: Array, link: str) -> tuple[Array, ...]:
 
 
 def damped_inverse(A: Array) -> tuple[Array, float]:
-    """Return the inverse of a mobility, damped along the directions it loses, and the measure.
+    """
+    Return the inverse of a mobility, damped along the directions it loses, and the measure.
 
-    In dimensionless form (see cartesian.singularity) an eigenvalue x of at least e = DAMPED_BELOW is
-    inverted as it is; below, 1/x becomes x / (x^2 + e^2 (1 - x^2/e^2)^2), which leaves 1/x with the
-    same value and slope at e and goes to 0 with x: nothing jumps, what is lost carries no force.
+    In dimensionless form (see cartesian.singularity) an eigenvalue x of at least e = DAMPED_BELOW
+    is inverted as it is; below, 1/x becomes x / (x^2 + e^2 (1 - x^2/e^2)^2), which leaves 1/x with
+    the same value and slope at e and goes to 0 with x: nothing jumps, what is lost carries no
+    force.
     """
     linear, angular = np.trace(A[:3, :3]) / 3.0, np.trace(A[3:, 3:]) / 3.0
     s = np.sqrt([linear] * 3 + [angular] * 3)
@@ -83,7 +82,7 @@ def damped_inverse(A: Array) -> tuple[Array, float]:
     return 0.5 * (Mx + Mx.T), measure
 
 
-def singular_mass(robot: Robot, q: Array) -> ModelError:
+def singular_mass(robot: Any, q: Array) -> ModelError:
     """Return the error that names the joints which move no mass."""
     M = robot.mass_matrix(np.atleast_2d(q))
     scale = np.sqrt(np.maximum(np.diagonal(M, axis1=1, axis2=2), 1e-300))

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import known
+from .model.model import IDENTITY, Mat3, ZERO
 from .model.rigid import link_parameters
 
 Array = NDArray[np.float64]
@@ -37,17 +38,18 @@ class Payloads:
         self._robot = robot
         self._loads: dict[str, Array] = {}
 
-    def set(self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike | None) -> None:
+    def put(self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike | None) -> None:
         """Put a load on a link; com in link axes, inertia about com in link axes."""
         known(self._robot, 'link', link, self._links)
         if not (isinstance(mass, (int, float, np.number)) and 0.0 <= mass < math.inf):
-            raise ValueError(f'the mass of a payload must be finite and not negative, not {mass!r}')
+            raise ValueError('the mass of a payload must be finite and not negative, not '
+                             f'{mass!r}')
         centre = np.asarray(com, dtype=np.float64)
         if centre.shape != (3,) or not np.isfinite(centre).all():
             raise ValueError(f'com must be three finite numbers in m, not {com!r}')
         x, y, z = centre.tolist()
-        self._loads[link] = np.array(link_parameters(
-            float(mass), (x, y, z), _matrix(inertia), ((1., 0., 0.), (0., 1., 0.), (0., 0., 1.))))
+        self._loads[link] = np.array(
+            link_parameters(float(mass), (x, y, z), _matrix(inertia), IDENTITY), dtype=np.float64)
 
     def clear(self) -> None:
         """Take all loads away."""
@@ -69,10 +71,10 @@ class Payloads:
         return total
 
 
-def _matrix(inertia: ArrayLike | None) -> tuple[tuple[float, float, float], ...]:
+def _matrix(inertia: ArrayLike | None) -> Mat3:
     """Return a 3x3 inertia from a matrix or its six elements, if it is physically possible."""
     if inertia is None:
-        return ((0.0,) * 3,) * 3  # type: ignore[return-value]
+        return ZERO, ZERO, ZERO
     array = np.asarray(inertia, dtype=np.float64)
     if array.shape == (6,):
         xx, xy, xz, yy, yz, zz = array
@@ -85,4 +87,5 @@ def _matrix(inertia: ArrayLike | None) -> tuple[tuple[float, float, float], ...]
         raise ValueError('no body has the inertia of this payload: its principal moments are '
                          f'{a:.4g}, {b:.4g}, {c:.4g} and must be positive, none larger than the '
                          'sum of the others')
-    return tuple(tuple(row) for row in array.tolist())
+    x, y, z = array.tolist()
+    return tuple(x), tuple(y), tuple(z)

@@ -12,11 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is compiled for a robot: the textbook's functions with the arrays they read and write.
+"""
+What is compiled for a robot: the textbook's functions with the arrays they read and write.
 
-The tree the algorithms run on is rewritten first (frames turned, parameters regrouped), which costs
-nothing at run time and changes no result. The inertial parameters are an input that all states of a
-batch share, so that a payload or an identified parameter needs no recompilation.
+The tree the algorithms run on is rewritten first (frames turned, parameters regrouped), which
+costs nothing at run time and changes no result. The inertial parameters are an input that all
+states of a batch share, so that a payload or an identified parameter needs no recompilation.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ Array = NDArray[np.float64]
 
 
 class CartesianDynamics(NamedTuple):
-    """Mx x'' + Cx x' + gx = F of a link's origin, [linear; angular], world axes.
+    """
+    Mx x'' + Cx x' + gx = F of a link's origin, [linear; angular], world axes.
 
     `consistent_inverse` is Jbar = M^-1 J^T Mx. `singularity` is the reciprocal norm of the inverse
     of the dimensionless mobility: 0 at a singularity; below dynamics.cartesian.DAMPED_BELOW the
@@ -97,9 +99,9 @@ class Programs:
     @cached_property
     def key(self) -> bytes:
         """What tells this robot's code from that of others: the geometry, but not the masses."""
-        tree = self.tree
-        return hashlib.sha256(repr((
-            tree.bodies, tree.gravity, tree.rotor, self.coordinates.continuous())).encode()).digest()
+        tree, turning = self.tree, sorted(self.coordinates.continuous())
+        geometry = repr((tree.bodies, tree.gravity, tree.rotor, turning))
+        return hashlib.sha256(geometry.encode()).digest()
 
     @cached_property
     def whole_tree(self) -> Tree:
@@ -107,7 +109,7 @@ class Programs:
         return tree_of(self.model, lump_fixed=False)
 
     def parameters(self, links: Array) -> Array:
-        """Return what the programs take for the parameters (links, 10) of the links."""
+        """Return what the programs take, for the (links, 10) parameters of the links."""
         return regrouped(self.tree, self.tree.body_parameters(links)).ravel()
 
     def whole_parameters(self, links: Array) -> Array:
@@ -189,9 +191,9 @@ class Programs:
             return (result[:-1] if guarded else result), guard
 
         sizes = [self.sizes['nq' if word == 'q' else 'nv'] for word in words]
+        own = (Input(f'{word}{k}', size) for k, (word, size) in enumerate(zip(words, sizes)))
         return Program(
-            name, (Input('parameters', parameters, shared=True),
-                   *(Input(f'{word}{k}', size) for k, (word, size) in enumerate(zip(words, sizes)))),
+            name, (Input('parameters', parameters, shared=True), *own),
             tuple(Output(output, tuple(
                 self.sizes[word] if word in self.sizes else int(word) for word in shape.split()))
                 for output, shape in outputs),

@@ -16,33 +16,22 @@
 
 from __future__ import annotations
 
-import functools
-from typing import (
-    Any, Callable, Concatenate, Generic, Mapping, NamedTuple, ParamSpec, Sequence, TypeVar)
+from typing import Any, Mapping, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import complain, known, together, vector
-from .compiler.interpreter import Interpreted
-from .compiler.kernel import Kernel
-from .damped import damped_dynamics, singular_mass
-from .model.coordinates import Coordinates
+from .arguments import together, vector
+from .compiled import ByLink, compiled, CompiledModel
 from .model.doctor import diagnose
 from .model.document import read_source, Source
 from .model.model import Model
 from .model.report import Report
 from .model.urdf import GRAVITY, read_urdf
-from .payload import Payloads
-from .programs import CartesianDynamics, FRAME, Programs, QUADRATIC, TREE
+from .programs import CartesianDynamics
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
-P = ParamSpec('P')
-R = TypeVar('R')
-
-#: velocities above which functions of quadratic length are computed without being compiled
-LARGE = 120
 
 
 class Derivatives(NamedTuple):
@@ -53,44 +42,9 @@ class Derivatives(NamedTuple):
     u: Array
 
 
-class _Compiled(Generic[P, R]):
-    """A method whose place is taken, when first asked for, by machine code.
-
-    The code answers what is ready for it and calls the method for everything else.
+class Robot(CompiledModel):
     """
-
-    def __init__(self, method: Callable[Concatenate[Any, P], R]) -> None:
-        functools.update_wrapper(self, method)  # type: ignore[arg-type]
-        self.method = method
-
-    def __get__(self, robot: Any, owner: type | None = None) -> Callable[P, R]:
-        """Return the compiled function of a robot."""
-        if robot is None:
-            return self  # type: ignore[return-value]
-        name = self.method.__name__
-        slow = functools.partial(self.method, robot)
-        function: Callable[P, R] = robot._kernel(name.lstrip('_')).python_function(slow)
-        robot.__dict__[name] = function
-        return function
-
-
-class _ByLink(dict[str, Callable[..., Any]]):
-    """The compiled functions of one name, one a link, made when first asked for."""
-
-    def __init__(self, robot: Robot, name: str) -> None:
-        super().__init__()
-        self._robot, self._name = robot, name
-
-    def __missing__(self, link: str) -> Callable[..., Any]:
-        robot, name = self._robot, self._name
-        known(robot.name, 'link', link, robot.link_names)
-        kernel = robot._kernel(name, link)
-        self[link] = kernel.python_function(functools.partial(robot._slow, name, link))
-        return self[link]
-
-
-class Robot:
-    """A robot: every array is float64, a leading batch axis is allowed everywhere.
+    A robot: every array is float64, a leading batch axis is allowed everywhere.
 
     SI units. Spatial vectors are [linear; angular]. `joint_names` is the order of q and v, with
     `q_index` and `v_index` for joints of several coordinates.
@@ -98,25 +52,13 @@ class Robot:
 
     def __init__(self, model: Model, source: Source | None = None) -> None:
         """Take a model; `source`, the file it was read from, is what `check` examines."""
-        self.model = model
-        self.name = model.name
+        super().__init__(model)
         self._source = source
-        self._coordinates = Coordinates(model)
-        self.nq, self.nv = self._coordinates.nq, self._coordinates.nv
-        self.joint_names = self._coordinates.names
-        self.link_names = tuple(link.name for link in model.links)
-        self.q_index, self.v_index = self._coordinates.q_index, self._coordinates.v_index
         self.limits = self._coordinates.limits()
-        self.damping = self._coordinates.per_velocity('damping')
-        self.friction = self._coordinates.per_velocity('friction')
-        self._programs = Programs(model, self._coordinates)
-        self._payloads = Payloads(self.link_names, self.name)
-        self._links = np.array([link.parameters for link in model.links])
-        self._shared = self._programs.parameters(self._links)
-        self._whole: Array | None = None
-        self._kernels: dict[tuple[str, str | None], Kernel | Interpreted] = {}
+        self.damping = self._coordinates.damping()
+        self.friction = self._coordinates.friction()
         self._pose, self._velocity, self._jacobian, self._jacobian_dot, self._cartesian = (
-            _ByLink(self, name) for name in (
+            ByLink(self, name) for name in (
                 'pose', 'velocity', 'jacobian', 'jacobian_dot', 'cartesian_dynamics'))
 
     def __repr__(self) -> str:
@@ -139,26 +81,27 @@ class Robot:
         """Return where the constant velocity `v` leads from `q` in `dt` seconds."""
         return self._integrate(q, np.multiply(v, dt))
 
-    @_Compiled
+    @compiled
     def _integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
         return np.asarray(self._run('integrate', None, q=q, v=v))
 
-    @_Compiled
+    @compiled
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """Return the velocity that leads from `q0` to `q1` in one second, the short way."""
         return np.asarray(self._run('difference', None, q0=q0, q1=q1))
 
-    @_Compiled
+    @compiled
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                          wrenches: Wrenches | None = None) -> Array:
-        """Return the torques for the acceleration `a`.
+        """
+        Return the torques for the acceleration `a`.
 
         wrenches: {link: [force; torque] on the robot at the link origin, world axes}.
         """
         tau = self._run('inverse_dynamics', None, q=q, v=v, a=a)
         return np.asarray(tau - self._generalised(q, wrenches) if wrenches else tau)
 
-    @_Compiled
+    @compiled
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
                          wrenches: Wrenches | None = None) -> Array:
         """Return the acceleration under the torques `tau`; wrenches as in `inverse_dynamics`."""
@@ -167,42 +110,42 @@ class Robot:
                 + self._generalised(q, wrenches)
         return np.asarray(self._run('forward_dynamics', None, q=q, v=v, tau=tau))
 
-    @_Compiled
+    @compiled
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), nv x nv."""
         return np.asarray(self._run('mass_matrix', None, q=q))
 
-    @_Compiled
+    @compiled
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return C(q, v) of Christoffel's symbols, nv x nv: M' - 2 C is skew-symmetric."""
         return np.asarray(self._run('coriolis_matrix', None, q=q, v=v))
 
-    @_Compiled
+    @compiled
     def gravity_torque(self, q: ArrayLike) -> Array:
         """Return g(q): the torques that hold the robot at rest."""
         return np.asarray(self._run('gravity_torque', None, q=q))
 
-    @_Compiled
+    @compiled
     def bias_torque(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return C(q, v) v + g(q): the torques without acceleration."""
         return np.asarray(self._run('bias_torque', None, q=q, v=v))
 
-    @_Compiled
+    @compiled
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Any:
         """Return 1/2 v.M v in joules."""
         return self._run('kinetic_energy', None, q=q, v=v)
 
-    @_Compiled
+    @compiled
     def potential_energy(self, q: ArrayLike) -> Any:
         """Return -sum m g.r_c of what moves, in joules, zero at the world origin."""
         return self._run('potential_energy', None, q=q)
 
-    @_Compiled
+    @compiled
     def momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return [linear; angular] momentum about the world origin, world axes."""
         return np.asarray(self._run('momentum', None, q=q, v=v))
 
-    @_Compiled
+    @compiled
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return Y, nv x 10 links: Y parameters + rotor inertia times a = tau."""
         return np.asarray(self._run('regressor', None, q=q, v=v, a=a))
@@ -228,7 +171,8 @@ class Robot:
         return self._cartesian[link](q, v)  # type: ignore[no-any-return]
 
     def joint_wrenches(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> dict[str, Array]:
-        """Return {joint: [force; torque] parent on child, at the joint origin, child link axes}.
+        """
+        Return {joint: [force; torque] parent on child, at the joint origin, child link axes}.
 
         Fixed joints and followers are among them.
         """
@@ -254,7 +198,7 @@ class Robot:
                                      tau: ArrayLike) -> Derivatives:
         """Return the derivatives of the acceleration with respect to q, v and tau, exact."""
         inverse = self.inverse_dynamics_derivatives(q, v, self.forward_dynamics(q, v, tau))
-        M_inverse = np.linalg.inv(inverse.u)
+        M_inverse: Array = np.linalg.inv(inverse.u)
         return Derivatives(-M_inverse @ inverse.q, -M_inverse @ inverse.v, M_inverse)
 
     @property
@@ -275,12 +219,13 @@ class Robot:
 
     def set_payload(self, link: str, mass: float, com: ArrayLike = (0.0, 0.0, 0.0),
                     inertia: ArrayLike | None = None) -> None:
-        """Let a link carry a load: `mass` in kg, `com` in m in link axes, `inertia` about it.
+        """
+        Let a link carry a load: `mass` in kg, `com` in m in link axes, `inertia` about it.
 
         inertia: 3x3, or Ixx Ixy Ixz Iyy Iyz Izz, in link axes, kg m^2; none: a point mass. A link
         has one payload, a new one replaces it.
         """
-        self._payloads.set(link, mass, com, inertia)
+        self._payloads.put(link, mass, com, inertia)
         self._update()
 
     def clear_payload(self) -> None:
@@ -292,14 +237,7 @@ class Robot:
         """Return the model doctor's report."""
         if self._source is None:
             raise ValueError(f"robot '{self.name}' was not read from a file: nothing to examine")
-        return diagnose(self._source, lambda: self)
-
-    def _update(self) -> None:
-        """Hand the parameters to the compiled functions, which read them at every call."""
-        links = self._payloads.added_to(self._links)
-        self._shared[:] = self._programs.parameters(links)
-        if self._whole is not None:
-            self._whole[:] = self._programs.whole_parameters(links)
+        return diagnose(self._source, lambda: self, self.model)
 
     def _generalised(self, q: ArrayLike, wrenches: Wrenches) -> Array:
         """Return the sum of J^T F."""
@@ -313,55 +251,6 @@ class Robot:
             total = total + np.einsum('...ij,...i->...j', J, F)
         return total
 
-    def _kernel(self, name: str, link: str | None = None) -> Kernel | Interpreted:
-        key = name, link
-        if key not in self._kernels:
-            programs, shared = self._programs, self._shared
-            tag = programs.key
-            if name in TREE:
-                program = programs.of_tree(name)
-            elif link is None:
-                program = getattr(programs, name)()
-            else:
-                program = (programs.of_frame(name, link) if name in FRAME
-                           else getattr(programs, name)(link))
-                tag += repr(programs.tree.frames[link]).encode()
-            if name == 'joint_wrenches':
-                shared = self._whole = programs.whole_parameters(
-                    self._payloads.added_to(self._links))
-                tag = repr(programs.whole_tree.bodies).encode() + tag
-            elif name == 'regressor':
-                tag += repr(programs.tree.lump).encode()
-            kind = Interpreted if self.nv > LARGE and name in QUADRATIC else Kernel
-            result = CartesianDynamics if name == 'cartesian_dynamics' else None
-            self._kernels[key] = kind(program, tag, [shared], result)
-        return self._kernels[key]
-
-    def _slow(self, name: str, link: str, *values: ArrayLike) -> Any:
-        """Answer for a link what the machine code leaves."""
-        kernel = self._kernel(name, link)
-        if len(values) != len(kernel.own):
-            raise TypeError(f'{name}() takes {len(kernel.own)} arrays and a link')
-        return self._run(name, link, **dict(zip(('q', 'v'), values)))
-
-    def _run(self, name: str, link: str | None, **inputs: ArrayLike) -> Any:
-        """Check, convert, compute; errors name the culprit."""
-        kernel = self._kernel(name, link)
-        sizes = [given.size for given in kernel.own]
-        arrays, batch = together([vector(self.name, key, value, size, self.joint_names)
-                                  for (key, value), size in zip(inputs.items(), sizes)])
-        rows = arrays[0].shape[0] if batch else None
-        outputs, good = kernel.run(arrays, rows)
-        if not good:
-            complain(self.name, self._coordinates, dict(zip(inputs, arrays)))
-            if name == 'forward_dynamics':
-                raise singular_mass(self, arrays[0])
-            if name == 'cartesian_dynamics' and link is not None:
-                outputs = damped_dynamics(self, arrays[0], arrays[1], link, outputs)
-        if batch:
-            outputs = [x.reshape(*batch, *x.shape[1:]) for x in outputs]
-        return kernel.pack(outputs)
-
 
 def _rebuilt(model: Model, source: Source | None, links: Array,
              payloads: Sequence[tuple[str, Array]]) -> Robot:
@@ -374,10 +263,11 @@ def _rebuilt(model: Model, source: Source | None, links: Array,
 
 def load_urdf(source: Source, floating_base: bool = False,
               gravity: Sequence[float] = GRAVITY) -> Robot:
-    """Return the robot of a URDF given as a path or as XML text.
+    """
+    Return the robot of a URDF given as a path or as XML text.
 
-    gravity: acceleration in m/s^2, world axes. With `floating_base` the root link moves freely on a
-    joint named floating_base.
+    gravity: acceleration in m/s^2, world axes. With `floating_base` the root link moves freely on
+    a joint named floating_base.
     """
     data = read_source(source)
     return Robot(read_urdf(data, floating_base, gravity), data)

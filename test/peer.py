@@ -72,7 +72,8 @@ class Peer:
                 for name in self.model.names[1:]}
 
     def mass_matrix(self, q):
-        """Return M; by unit accelerations where joints mimic.
+        """
+        Return M; by unit accelerations where joints mimic.
 
         With two followers on one path Pinocchio 4.1's own crba and rnea disagree.
         """
@@ -94,9 +95,11 @@ class Peer:
         pin.framesForwardKinematics(self.model, self.data, self.q(q))
         frame = self.model.getFrameId(link, pin.BODY)
         kind = pin.LOCAL_WORLD_ALIGNED
-        return (pin.getFrameJacobian(self.model, self.data, frame, kind)[:, self.order],
+        # with one coordinate Pinocchio drops an axis
+        return (pin.getFrameJacobian(
+                    self.model, self.data, frame, kind).reshape(6, -1)[:, self.order],
                 pin.getFrameJacobianTimeVariation(
-                    self.model, self.data, frame, kind)[:, self.order])
+                    self.model, self.data, frame, kind).reshape(6, -1)[:, self.order])
 
     def regressor(self, q, v, a):
         """Return the regressor of (m, h, I) a body, by joint name, no mimic joints."""
@@ -108,3 +111,25 @@ class Peer:
         """Return kinetic and potential energy of what moves."""
         return (pin.computeKineticEnergy(self.model, self.data, self.q(q), self.v(v)),
                 pin.computePotentialEnergy(self.model, self.data, self.q(q)))
+
+    def pose(self, q, link):
+        """Return the 4x4 placement of a link."""
+        pin.framesForwardKinematics(self.model, self.data, self.q(q))
+        return self.data.oMf[self.model.getFrameId(link, pin.BODY)].homogeneous
+
+    def integrate(self, q, v):
+        """Return Pinocchio's q after one second at the velocity v."""
+        return pin.integrate(self.model, self.q(q), self.v(v))
+
+    def inverse_dynamics_derivatives(self, q, v, a):
+        """Return the derivatives of tau with respect to q and v."""
+        pin.computeRNEADerivatives(self.model, self.data, self.q(q), self.v(v), self.v(a))
+        order = np.ix_(self.order, self.order)
+        return self.data.dtau_dq[order], self.data.dtau_dv[order]
+
+    def forward_dynamics_derivatives(self, q, v, tau):
+        """Return the derivatives of the acceleration with respect to q, v and tau."""
+        pin.computeABADerivatives(self.model, self.data, self.q(q), self.v(v), self.v(tau))
+        order = np.ix_(self.order, self.order)
+        M_inverse = np.triu(self.data.Minv) + np.triu(self.data.Minv, 1).T
+        return self.data.ddq_dq[order], self.data.ddq_dv[order], M_inverse[order]

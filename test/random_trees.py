@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Random robots for the tests: all joint kinds, physically possible inertias, URDF text of them."""
+"""Random robots for the tests: all joint kinds, possible inertias, URDF text of them."""
 
 from __future__ import annotations
 

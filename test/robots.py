@@ -73,5 +73,6 @@ def chain(length: int) -> str:
     parts = [link('l0', '')]
     for i in range(length):
         parts.append(link(f'l{i + 1}'))
-        parts.append(joint(f'j{i}', f'l{i}', f'l{i + 1}', inside='<origin xyz="0 0 0.1"/>' + LIMIT))
+        parts.append(joint(f'j{i}', f'l{i}', f'l{i + 1}',
+                           inside='<origin xyz="0 0 0.1"/>' + LIMIT))
     return robot(*parts)

@@ -73,7 +73,8 @@ def test_forward_undoes_inverse(case):
     close(forward.factorised_dynamics(*case.robot, case.q, case.v, tau, wrenches)[0], case.a,
           tolerance)
     if not forward.has_mimic(case.tree):
-        close(aba.articulated_bodies(*case.robot, case.q, case.v, tau, wrenches), case.a, tolerance)
+        close(aba.articulated_bodies(*case.robot, case.q, case.v, tau, wrenches), case.a,
+              tolerance)
 
 
 def test_inverse_dynamics_is_affine_in_acceleration(case):

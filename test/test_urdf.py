@@ -43,7 +43,7 @@ def test_mass_and_joints_agree_with_pinocchio(path):
     moving = [j.name for j in model.joints if j.kind != 'fixed']
     assert sorted(moving) == sorted(other.names[1:])
     mass = sum(each_link.parameters[0] for each_link in model.links)
-    assert mass == pytest.approx(sum(I.mass for I in other.inertias), rel=1e-12)
+    assert mass == pytest.approx(sum(each.mass for each in other.inertias), rel=1e-12)
     friction = {j.name: (j.damping, j.friction) for j in model.joints}
     for name in moving:
         part = other.joints[other.getJointId(name)]
@@ -253,6 +253,7 @@ def test_broken_files_are_refused_by_name(text, message):
 
 
 def test_errors_tell_the_line():
-    text = f'<robot name="r">\n<link name="a">\n{BALL}\n</link>\n<joint name="j"\n type="x"/></robot>'
+    text = (f'<robot name="r">\n<link name="a">\n{BALL}\n</link>\n'
+            '<joint name="j"\n type="x"/></robot>')
     with pytest.raises(ModelError, match=r"joint 'j' \(line 5\)"):
         read_urdf(text)

@@ -89,7 +89,7 @@ def test_planar_2r():
 
 
 def test_double_pendulum_of_point_masses():
-    # the printed equations of the double pendulum, angles from the downward vertical, both absolute
+    # the printed equations of the double pendulum, absolute angles from the downward vertical
     l1, l2, m1, m2 = 0.8, 0.5, 1.2, 0.7
     tree, parameters = robot(
         (planar_link('one', m1, l1, 0.0, (0.0, -1.0, 0.0)),

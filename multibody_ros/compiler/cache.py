@@ -14,9 +14,10 @@
 
 """Object files kept on disk, so that a robot is compiled once.
 
-A file is written under another name and then renamed, so that a reader sees it whole or not at all;
-its digest stands in front, so that damage is noticed. Whatever goes wrong with the directory, the
-caller gets None and compiles; the first time it is logged.
+A file is written under another name and then renamed, so that a reader sees it whole or not at
+all; a digest of its key and content stands in front, so that damage, or a file under another's
+name, is noticed. Whatever goes wrong with the directory, the caller gets None and compiles; the
+first time it is logged.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ import tempfile
 
 _log = logging.getLogger('multibody_ros')
 _MAGIC = b'multibody_ros object 1\n'
+#: names of our files, whole or partly written: the directory may be the user's own
+_OURS = '[0-9a-f]' * 64 + '.*'
 #: bytes kept; the files unused for longest go first
 LIMIT = 512 * 2 ** 20
 
@@ -56,9 +59,8 @@ def read(key: str) -> bytes | None:
     except (OSError, RuntimeError) as error:
         _tell(f'cannot read the code cache ({error}): compiling instead')
         return None
-    head = len(_MAGIC) + 32
-    image = content[head:]
-    if content[:head] != _MAGIC + hashlib.sha256(image).digest():
+    image = content[len(_head(key, b'')):]
+    if not content.startswith(_head(key, image)):
         _tell(f'{path} is damaged: compiling anew')
         return None
     with suppress(OSError):
@@ -72,10 +74,10 @@ def write(key: str, image: bytes) -> None:
         folder = directory()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_foreign(folder)
-        handle, name = tempfile.mkstemp(dir=folder, suffix='.part')
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f'{key}.', suffix='.part')
         try:
             with os.fdopen(handle, 'wb') as file:
-                file.write(_MAGIC + hashlib.sha256(image).digest() + image)
+                file.write(_head(key, image) + image)
             os.replace(name, folder / f'{key}.o')
         except BaseException:
             with suppress(OSError):
@@ -84,6 +86,11 @@ def write(key: str, image: bytes) -> None:
         _prune(folder)
     except (OSError, RuntimeError) as error:
         _tell(f'cannot write the code cache ({error}): robots are compiled at every start')
+
+
+def _head(key: str, image: bytes) -> bytes:
+    """Return what stands in front of an object file."""
+    return _MAGIC + hashlib.sha256(key.encode() + image).digest()
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -97,7 +104,7 @@ def _refuse_foreign(folder: Path) -> None:
 def _prune(folder: Path) -> None:
     """Delete the files unused for longest until the rest fits the limit."""
     entries = []
-    for path in folder.glob('*.o'):
+    for path in folder.glob(_OURS):
         with suppress(OSError):
             status = path.stat()
             entries.append((status.st_mtime, status.st_size, path))

@@ -151,7 +151,7 @@ class Body:
         return value
 
     def sine_and_cosine(self, x: str) -> tuple[str, str]:
-        """Return both, to about an ulp up to |x| = 1e6; NaN and infinity give NaN.
+        """Return both, to 2 ulp and 1e-33 |x| up to |x| = 1e6; NaN and infinity give NaN.
 
         Cody-Waite reduction to [-pi/4, pi/4], fdlibm's polynomials, quadrant by the low bits of
         the rounded quotient.
@@ -206,14 +206,19 @@ class Body:
 class Emitter:
     """Writes the operations of a recording into a body, one after the other."""
 
-    def __init__(self, recording: Recording, body: Body, load) -> None:
-        """Prepare; `load(input, index)` returns the name an input's value goes by."""
+    def __init__(self, recording: Recording, body: Body, load,
+                 like: Emitter | None = None) -> None:
+        """Prepare; `load(input, index)` returns the name an input's value goes by.
+
+        `like` is another emitter of the same recording, which has planned it already.
+        """
         self.recording = recording
         self.body = body
         self.load = load
-        self.fusions = fusions(recording)
+        self.fusions: dict[int, int] = like.fusions if like else fusions(recording)
         #: products that live in fused operations only
-        self.absorbed = _absorbed(recording, self.fusions)
+        self.absorbed: set[int] = (
+            like.absorbed if like else _absorbed(recording, self.fusions))
         #: asked first for a value; None if it is to be computed here
         self.elsewhere: Callable[[int], str | None] = lambda i: None
         self.names: dict[int, str] = {}

@@ -15,12 +15,15 @@
 """A Python function in machine code around a compiled one: no interpreter between call and result.
 
 The emitted function takes CPython's fast calling convention, recognises ready float64 arrays by
-reading their fields as compiled extensions do (numpy's PyArrayObject; checked once at import), runs
-the code and returns fresh arrays. Anything else (lists, other dtypes, batches, keywords, wrong
-lengths, results that are not good) goes to a Python callable with the same meaning and good errors.
+reading their fields as compiled extensions do (numpy's PyArrayObject; checked once at import),
+runs the code and returns fresh arrays. Anything else (lists, other dtypes, batches, keywords,
+wrong lengths, results that are not good) goes to a Python callable with the same meaning and good
+errors.
 
-An array returned before is used again if nobody but this function holds it any more: for the
-caller it is as fresh as a new one.
+An array returned before is used again if nobody but this function holds it any more, not even
+weakly, and it still is what it was: for the caller it is as fresh as a new one. Dropping one may
+run Python code that calls the same function again, so a slot is emptied before its array is
+dropped, looked at again after, and an array in use is held by the call that uses it.
 """
 
 from __future__ import annotations
@@ -29,40 +32,23 @@ import ctypes
 import sys
 import sysconfig
 from typing import Any, Callable
+import weakref
 
 import numpy as np
 
-from .llvm import Library
 from .program import Program
 
 #: offsets in PyObject and PyArrayObject, in bytes
-_TYPE, _DATA, _ND, _DIMENSIONS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
+_TYPE, _DATA, _ND, _DIMENSIONS, _DESCR, _FLAGS, _WEAK = 8, 16, 24, 32, 56, 64, 72
 _READY = 0x101          # C contiguous, aligned
 _FRESH = 0x507          # and F contiguous, owner of its data, writeable
 _FRESH_2D = 0x505
-_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+#: a tuple keeps its hash between length and items, -1 until asked for (since Python 3.14)
+_TUPLE_HASH = 24 if tuple.__basicsize__ == 32 else None
 
 #: what the emitted code finds in its `self`, an array of addresses
-_SLOTS = ('ndarray', 'float64', 'slow', 'PyObject_Vectorcall', 'PyArray_New', 'Py_DecRef',
-          'PyFloat_FromDouble', 'result', 'PyType_GenericAlloc', 'PyTuple_SetItem')
-
-
-class Context(np.ndarray):
-    """The emitted function's `self`: addresses, and what must live as long as the function."""
-
-    keep: tuple[Any, ...] = ()
-    arrays: slice = slice(0, 0)
-
-    def __del__(self) -> None:
-        """Give back the arrays kept for reuse."""
-        for address in self.view(np.ndarray)[self.arrays].tolist():
-            if address:
-                ctypes.pythonapi.Py_DecRef(ctypes.c_void_p(address))
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = [('name', ctypes.c_char_p), ('function', ctypes.c_void_p),
-                ('flags', ctypes.c_int), ('doc', ctypes.c_char_p)]
+SLOTS = ('ndarray', 'float64', 'slow', 'vectorcall', 'PyArray_New', 'Py_DecRef',
+         'PyFloat_FromDouble', 'result', 'PyType_GenericAlloc', 'PyTuple_SetItem')
 
 
 def _fields_are_where_we_think() -> bool:
@@ -75,21 +61,14 @@ def _fields_are_where_we_think() -> bool:
     def word(offset: int, kind: Any = ctypes.c_void_p) -> Any:
         return kind.from_address(id(array) + offset).value
 
+    unwatched = word(_WEAK) is None
+    watch = weakref.ref(array)
     return bool(
-        word(_TYPE) == id(np.ndarray) and word(_DATA) == array.ctypes.data
+        unwatched and word(_WEAK) == id(watch)
+        and word(_TYPE) == id(np.ndarray) and word(_DATA) == array.ctypes.data
         and word(_ND, ctypes.c_int) == 2 and word(_DESCR) == id(np.dtype(float))
         and [ctypes.c_ssize_t.from_address(word(_DIMENSIONS) + 8 * k).value for k in (0, 1)]
         == [3, 5] and word(_FLAGS, ctypes.c_int) == _FRESH_2D)
-
-
-def _array_api(index: int) -> int:
-    """Return a function of numpy's C interface by its place in the published table."""
-    multiarray = sys.modules.get('numpy._core._multiarray_umath') \
-        or sys.modules['numpy.core._multiarray_umath']
-    capsule = multiarray._ARRAY_API
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.c_void_p.from_address(get(capsule, None) + 8 * index).value or 0
 
 
 AVAILABLE = _fields_are_where_we_think()
@@ -100,9 +79,9 @@ def entry_text(program: Program) -> str:
     lines: list[str] = []
     own = [k for k, given in enumerate(program.inputs) if not given.shared]
     shared = [k for k, given in enumerate(program.inputs) if given.shared]
-    place = {name: k for k, name in enumerate(_SLOTS)}
-    place.update({f'shared{k}': len(_SLOTS) + n for n, k in enumerate(shared)})
-    place.update({f'array{k}': len(_SLOTS) + len(shared) + k for k in range(len(program.outputs))})
+    place = {name: k for k, name in enumerate(SLOTS)}
+    place.update({f'shared{k}': len(SLOTS) + n for n, k in enumerate(shared)})
+    place.update({f'array{k}': len(SLOTS) + len(shared) + k for k in range(len(program.outputs))})
 
     def add(*more: str) -> None:
         lines.extend(more)
@@ -126,6 +105,7 @@ def entry_text(program: Program) -> str:
     field('self', _DATA, 'ptr', 'context')
     slot('ndarray', 'ndarray')
     slot('float64', 'float64')
+    slot('Py_DecRef', 'release')
     add(f'  %count.ok = icmp eq i64 %nargs, {len(own)}',
         '  %plain = icmp eq ptr %kwnames, null', '  %called = and i1 %count.ok, %plain')
     go_on('called', 'check')
@@ -162,11 +142,16 @@ def entry_text(program: Program) -> str:
     pointers += [f'ptr %o{k}' for k in range(len(program.outputs))]
     add(f'  %status = call double @state({", ".join(pointers)})',
         '  %good = fcmp oeq double %status, 0.0')
-    go_on('good', 'finish')
-    _results(program, slot, add)
+    go_on('good', 'finish', 'bad')
+    _results(program, slot, add, go_on)
+    arrays = [k for k, output in enumerate(program.outputs) if output.shape]
+    add('bad:', *(f'  call void %release(ptr %out{k})' for k in arrays), '  br label %slow')
+    for n, k in enumerate(arrays):
+        add(f'none{k}:', *(f'  call void %release(ptr %out{j})' for j in arrays[:n]),
+            '  ret ptr null')
     add('slow:')
     slot('slow', 'callable')
-    slot('PyObject_Vectorcall', 'vectorcall')
+    slot('vectorcall', 'vectorcall')
     add('  %answer = call ptr %vectorcall(ptr %callable, ptr %args, i64 %nargs, ptr %kwnames)',
         '  ret ptr %answer', '}', '')
     return '\n'.join(lines)
@@ -174,80 +159,71 @@ def entry_text(program: Program) -> str:
 
 def _reuse(k: int, shape: tuple[int, ...], slot: Callable, field: Callable, add: Callable,
            go_on: Callable) -> None:
-    """Take the array returned before if only we hold it and it is as we made it, else a new one."""
+    """Hold the array returned before if only we have it, as we made it, or else a new one."""
     a = f'out{k}'
-    fresh = _FRESH if len(shape) == 1 or 1 in shape else _FRESH_2D
+    both_orders = 0 in shape or sum(n > 1 for n in shape) < 2
+    add(f'  br label %{a}.look', f'{a}.look:')
     slot(f'array{k}', f'{a}.old')
     add(f'  %{a}.any = icmp ne ptr %{a}.old, null')
-    go_on(f'{a}.any', f'{a}.look', f'{a}.make')
+    go_on(f'{a}.any', f'{a}.test', f'{a}.make')
     add(f'  %{a}.count = load i32, ptr %{a}.old')
     field(f'{a}.old', _ND, 'i32', f'{a}.nd')
     field(f'{a}.old', _FLAGS, 'i32', f'{a}.flags')
     field(f'{a}.old', _DESCR, 'ptr', f'{a}.descr')
+    field(f'{a}.old', _WEAK, 'ptr', f'{a}.weak')
     add(f'  %{a}.c1 = icmp eq i32 %{a}.count, 1', f'  %{a}.c2 = icmp eq i32 %{a}.nd, {len(shape)}',
-        f'  %{a}.c3 = icmp eq i32 %{a}.flags, {fresh}',
+        f'  %{a}.c3 = icmp eq i32 %{a}.flags, {_FRESH if both_orders else _FRESH_2D}',
         f'  %{a}.c4 = icmp eq ptr %{a}.descr, %float64',
+        f'  %{a}.c5 = icmp eq ptr %{a}.weak, null',
         f'  %{a}.c12 = and i1 %{a}.c1, %{a}.c2', f'  %{a}.c34 = and i1 %{a}.c3, %{a}.c4',
-        f'  %{a}.c = and i1 %{a}.c12, %{a}.c34')
-    go_on(f'{a}.c', f'{a}.measure', f'{a}.drop')
+        f'  %{a}.c125 = and i1 %{a}.c12, %{a}.c5', f'  %{a}.c = and i1 %{a}.c125, %{a}.c34')
+    go_on(f'{a}.c', f'{a}.measure0', f'{a}.drop')
     field(f'{a}.old', _DIMENSIONS, 'ptr', f'{a}.dims')
-    add(f'  %{a}.d = load i64, ptr %{a}.dims', f'  %{a}.same = icmp eq i64 %{a}.d, {shape[0]}',
-        f'  br i1 %{a}.same, label %{a}.have, label %{a}.drop', f'{a}.drop:')
-    slot('Py_DecRef', f'{a}.decref')
-    add(f'  call void %{a}.decref(ptr %{a}.old)', f'  br label %{a}.make', f'{a}.make:')
+    for n, size in enumerate(shape):
+        field(f'{a}.dims', 8 * n, 'i64', f'{a}.dim{n}')
+        add(f'  %{a}.same{n} = icmp eq i64 %{a}.dim{n}, {size}')
+        go_on(f'{a}.same{n}', f'{a}.measure{n + 1}', f'{a}.drop')
+    add(f'  br label %{a}.have', f'{a}.drop:', f'  store ptr null, ptr %{a}.old.at',
+        f'  call void %release(ptr %{a}.old)', f'  br label %{a}.look', f'{a}.make:')
     slot('PyArray_New', f'{a}.maker')
     add(f'  %{a}.new = call ptr %{a}.maker(ptr %ndarray, i32 {len(shape)}, ptr @shape{k}, '
         'i32 12, ptr null, ptr null, i32 0, i32 0, ptr null)',
         f'  store ptr %{a}.new, ptr %{a}.old.at', f'  %{a}.made = icmp ne ptr %{a}.new, null')
-    go_on(f'{a}.made', f'{a}.have.new')
+    go_on(f'{a}.made', f'{a}.have.new', f'none{k}')
     add(f'  br label %{a}.have', f'{a}.have:',
-        f'  %{a} = phi ptr [%{a}.old, %{a}.measure], [%{a}.new, %{a}.have.new]')
+        f'  %{a} = phi ptr [%{a}.old, %{a}.measure{len(shape)}], [%{a}.new, %{a}.have.new]',
+        f'  store i32 2, ptr %{a}')
     field(a, _DATA, 'ptr', f'o{k}')
 
 
-def _results(program: Program, slot: Callable, add: Callable) -> None:
+def _results(program: Program, slot: Callable, add: Callable, go_on: Callable) -> None:
     """Return the only output, or a named tuple of all."""
+    results = [f'out{k}' if output.shape else f'r{k}' for k, output in enumerate(program.outputs)]
     for k, output in enumerate(program.outputs):
-        if output.shape:
-            add(f'  %r{k}.count = load i32, ptr %out{k}', f'  %r{k}.more = add i32 %r{k}.count, 1',
-                f'  store i32 %r{k}.more, ptr %out{k}', f'  %r{k} = bitcast ptr %out{k} to ptr')
-        else:
+        if not output.shape:
             slot('PyFloat_FromDouble', f'r{k}.maker')
             add(f'  %r{k}.value = load double, ptr %o{k}',
                 f'  %r{k} = call ptr %r{k}.maker(double %r{k}.value)')
-    if len(program.outputs) == 1:
-        add('  ret ptr %r0')
+    if len(results) == 1:
+        add(f'  ret ptr %{results[0]}')
         return
     slot('result', 'result.type')
     slot('PyType_GenericAlloc', 'result.maker')
     slot('PyTuple_SetItem', 'set')
-    add(f'  %tuple = call ptr %result.maker(ptr %result.type, i64 {len(program.outputs)})')
-    for k in range(len(program.outputs)):
-        add(f'  %set{k} = call i32 %set(ptr %tuple, i64 {k}, ptr %r{k})')
-    add('  ret ptr %tuple')
-
-
-def python_function(program: Program, library: Library, slow: Callable, shared: list[np.ndarray],
-                    result: type | None = None) -> Callable:
-    """Return the emitted function as a Python callable.
-
-    `slow` answers what the code does not, `shared` are the arrays of the shared inputs, `result` the
-    named tuple of several outputs.
-    """
-    def function(name: str) -> int:
-        return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-
-    address = {'ndarray': id(np.ndarray), 'float64': id(np.dtype(float)), 'slow': id(slow),
-               'result': id(result), 'PyArray_New': _array_api(93)}
-    words = [address.get(name) or function(name) for name in _SLOTS]
-    words += [array.ctypes.data for array in shared]
-    context = np.array(words + [0] * len(program.outputs), dtype=np.uint64).view(Context)
-    context.arrays = slice(len(words), None)
-    definition = _MethodDef(program.name.encode(), library.address('entry'),
-                            _METH_FASTCALL_KEYWORDS, None)
-    context.keep = (library, slow, shared, result, definition)
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [
-        ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    emitted: Callable = make(ctypes.addressof(definition), context, None)
-    return emitted
+    add(f'  %tuple = call ptr %result.maker(ptr %result.type, i64 {len(results)})',
+        '  %all = icmp ne ptr %tuple, null')
+    made = 'all'
+    for k, output in enumerate(program.outputs):
+        if not output.shape:
+            add(f'  %r{k}.made = icmp ne ptr %r{k}, null',
+                f'  %all{k} = and i1 %{made}, %r{k}.made')
+            made = f'all{k}'
+    go_on(made, 'fill', 'torn')
+    if _TUPLE_HASH is not None:
+        add(f'  %hash.at = getelementptr i8, ptr %tuple, i64 {_TUPLE_HASH}',
+            '  store i64 -1, ptr %hash.at')
+    for k, name in enumerate(results):
+        add(f'  %set{k} = call i32 %set(ptr %tuple, i64 {k}, ptr %{name})')
+    add('  ret ptr %tuple', 'torn:',
+        *(f'  call void %release(ptr %{name})' for name in ['tuple', *results]),
+        '  ret ptr null')

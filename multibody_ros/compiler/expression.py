@@ -22,7 +22,11 @@ sin(-x), share their work.
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Callable, Sequence, Union
+
+import numpy as np
 
 Scalar = Union[float, 'Expression']
 
@@ -253,19 +257,25 @@ def record(function: Callable, sizes: Sequence[int]) -> Recording:
 
 def evaluate(recording: Recording, *inputs: Sequence[float]) -> list[float]:
     """Run a recording on Python floats: slow, and the reference for the compiled code."""
-    from . import functions as f
     values: list[float] = []
-    compute = {
+    compute: dict[str, Callable] = {
         'input': lambda k, i: float(inputs[k][i]), 'constant': float.fromhex,
     }
-    on_values = {
-        'add': lambda a, b: a + b, 'subtract': lambda a, b: a - b,
-        'multiply': lambda a, b: a * b, 'divide': lambda a, b: a / b, 'negate': lambda a: -a,
-        'sqrt': f.sqrt, 'sin': f.sin, 'cos': f.cos, 'atan2': f.atan2, 'where': f.where,
-    }
-    for name, *rest in recording.operations:
-        if name in compute:
-            values.append(compute[name](*rest))
-        else:
-            values.append(on_values[name](*(values[k] for k in rest)))
+    with np.errstate(all='ignore'):
+        for name, *rest in recording.operations:
+            if name in compute:
+                values.append(compute[name](*rest))
+            else:
+                values.append(_ON_VALUES[name](*(values[k] for k in rest)))
     return [values[k] for k in recording.outputs]
+
+
+#: where Python raises an error the machine goes on: 1/0 is infinite, the root of -1 not a number
+_ON_VALUES: dict[str, Callable] = {
+    'add': operator.add, 'subtract': operator.sub, 'multiply': operator.mul,
+    'divide': lambda a, b: float(np.divide(a, b)), 'negate': operator.neg,
+    'sqrt': lambda x: float(np.sqrt(x)),
+    'sin': lambda x: math.sin(x) if math.isfinite(x) else math.nan,
+    'cos': lambda x: math.cos(x) if math.isfinite(x) else math.nan,
+    'atan2': math.atan2, 'where': lambda a, b, yes, no: yes if a < b else no,
+}

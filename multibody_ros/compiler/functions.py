@@ -44,7 +44,6 @@ def atan2(y, x):
 
 def where(a, b, yes, no):
     """Return `yes` where `a` < `b`, else `no`; both branches are evaluated."""
-    for scalar in (a, b, yes, no):
-        if not isinstance(scalar, (float, int)):
-            return scalar.where(a, b, yes, no)
-    return yes if a < b else no
+    if isinstance(a, (float, int)) and isinstance(b, (float, int)):
+        return yes if a < b else no
+    return (b if isinstance(a, (float, int)) else a).where(a, b, yes, no)

@@ -55,16 +55,17 @@ class Interpreted:
         lists = [(next(shared) if x.shared else next(given)).tolist() for x in self.program.inputs]
         try:
             values = flatten(self.program.function(*lists))
-        except ZeroDivisionError:
+        except (ArithmeticError, ValueError):   # what machine code would make infinite or NaN
+            for output in outputs:
+                output[...] = np.nan
             return False
-        if self.program.guarded and not values.pop() > 0.0:
-            return False
+        good = not self.program.guarded or values.pop() > 0.0
         for output in outputs:
             output.reshape(-1)[:] = values[:output.size]
             values = values[output.size:]
-        return True
+        return good
 
     def pack(self, outputs: list[Any]) -> Any:
         """Return the outputs as the caller sees them."""
-        values = [x[()] if x.ndim == 0 else x for x in outputs]
+        values = [x.item() if x.ndim == 0 else x for x in outputs]
         return values[0] if self.result is None else self.result(*values)

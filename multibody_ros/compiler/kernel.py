@@ -22,6 +22,7 @@ from functools import cache
 import hashlib
 import os
 from pathlib import Path
+import sys
 import threading
 from typing import Any, Callable, Sequence
 
@@ -29,6 +30,7 @@ import numpy as np
 
 from . import cache as files
 from . import entry
+from .callable import python_function
 from .llvm import compile_text, fused, identity, Library, vector_width
 from .program import batch_text, Program, state_text
 
@@ -51,9 +53,14 @@ def _source() -> bytes:
     root = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob('*.py')):
-        if path.parent.name in ('compiler', 'dynamics', 'model'):
+        if path.parent.name not in ('control', 'nodes'):
             digest.update(path.read_bytes())
     return digest.digest()
+
+
+def _python() -> bytes:
+    """Name what the entry function's text depends on: the interpreter's objects."""
+    return f'{sys.implementation.cache_tag} {entry.AVAILABLE}'.encode()
 
 
 @cache
@@ -69,9 +76,12 @@ class Kernel:
                  result: type | None = None) -> None:
         """Prepare `program`; `key` tells apart programs of one name whose functions differ.
 
-        `shared` are the arrays of the shared inputs, read at every call; `result` is the named tuple
-        for programs of several outputs.
+        `shared` are the arrays of the shared inputs, read at every call; `result` is the named
+        tuple for programs of several outputs.
         """
+        if (result is None) != (len(program.outputs) == 1):
+            raise TypeError(f"program '{program.name}' has {len(program.outputs)} outputs: "
+                            'a named tuple belongs to several')
         self.program = program
         self.shared = list(shared)
         self.result = result
@@ -87,9 +97,9 @@ class Kernel:
             if kind not in self._loaded:
                 program = self.program
                 key = hashlib.sha256(b'\0'.join([
-                    kind.encode(), identity().encode(), _source(), repr(entry.AVAILABLE).encode(),
-                    program.name.encode(), repr(program.inputs).encode(),
-                    repr(program.outputs).encode(), self._key])).hexdigest()
+                    identity().encode(), _source(), _python(), kind.encode(),
+                    repr((program.name, program.inputs, program.outputs)).encode(),
+                    self._key])).hexdigest()
                 image = files.read(key)
                 if image is None:
                     image = compile_text(self.text(kind))
@@ -116,7 +126,7 @@ class Kernel:
         """Return the quickest callable for one state; `slow` answers all it does not."""
         if not entry.AVAILABLE:
             return slow
-        return entry.python_function(
+        return python_function(
             self.program, self._library('state'), slow, self.shared, self.result)
 
     def run(self, inputs: Sequence[np.ndarray], rows: int | None) -> tuple[list[np.ndarray], bool]:
@@ -137,8 +147,8 @@ class Kernel:
                            + [8 * x.size for x in self.program.outputs])
         if rows < vector_width():
             state = self._function('state')
-            return outputs, all([state(*(addresses + strides * row).tolist()) == 0.0
-                                 for row in range(rows)])
+            statuses = [state(*(addresses + strides * row).tolist()) for row in range(rows)]
+            return outputs, not any(statuses)
         batch = self._function('batch')
 
         def part(first: int, last: int) -> float:
@@ -148,10 +158,10 @@ class Kernel:
         if count == 1:
             return outputs, part(0, rows) == 0.0
         bounds = [rows * k // count for k in range(count + 1)]
-        statuses = _pool(os.getpid()).map(part, bounds[:-1], bounds[1:])
-        return outputs, all([status == 0.0 for status in statuses])
+        statuses = list(_pool(os.getpid()).map(part, bounds[:-1], bounds[1:]))
+        return outputs, not any(statuses)
 
     def pack(self, outputs: list[Any]) -> Any:
         """Return the outputs as the caller sees them."""
-        values = [x[()] if x.ndim == 0 else x for x in outputs]
+        values = [x.item() if x.ndim == 0 else x for x in outputs]
         return values[0] if self.result is None else self.result(*values)

@@ -62,7 +62,8 @@ def vector_width() -> int:
 def fused() -> bool:
     """Tell whether this CPU multiplies and adds in one instruction."""
     # ARM's 64-bit instruction set always has it and does not list it
-    return bool(_features().get('fma')) or llvm.get_default_triple().startswith('aarch64')
+    arm = llvm.get_default_triple().startswith(('aarch64', 'arm64'))
+    return arm or bool(_features().get('fma'))
 
 
 def compile_text(text: str, level: int = 2) -> bytes:

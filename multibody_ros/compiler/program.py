@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import math
 from typing import Callable, Iterator, Sequence
 
-from .emit import Body, Emitter, fusions, Types
+from .emit import Body, Emitter, Types
 from .expression import arguments, flatten, record, Recording
 from .functions import where
 from .rows import declarations, load_columns, store_columns
@@ -171,10 +171,10 @@ def _in_parts(recording: Recording, body: Body, load: Callable) -> tuple[str, li
     """Write functions of PART operations that hand values on through an array."""
     types = body.types
     operations = recording.operations
-    absorbed = Emitter(recording, Body(types), load).absorbed
+    plan = Emitter(recording, Body(types), load)
+    absorbed, fused = plan.absorbed, plan.fusions
     part_of = [i // PART for i in range(len(operations))]
     slots: dict[int, int] = {}
-    fused = fusions(recording)
     for i, operation in enumerate(operations):
         if i in absorbed:
             continue
@@ -197,15 +197,16 @@ def _in_parts(recording: Recording, body: Body, load: Callable) -> tuple[str, li
     texts = []
     for part in range(part_of[-1] + 1):
         inner = Body(types)
-        emitter = Emitter(recording, inner, load)
+        emitter = Emitter(recording, inner, load, plan)
         first, last = part * PART, min((part + 1) * PART, len(operations))
 
-        def fetch(k: int, inner: Body = inner) -> str:
+        def handed_on(k: int, inner: Body = inner, first: int = first) -> str | None:
+            if k not in slots or (k >= first and operations[k][0] != 'input'):
+                return None
             address = inner.element('%work', slots[k], types.double)
             return inner(f'load {types.double}, ptr {address}')
 
-        emitter.elsewhere = lambda k, first=first, fetch=fetch: (
-            fetch(k) if k in slots and (k < first or operations[k][0] == 'input') else None)
+        emitter.elsewhere = handed_on
         for i in range(first, last):
             if i not in absorbed and operations[i][0] not in ('input', 'constant'):
                 name = emitter.name(i)

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Forward dynamics: articulated bodies (Featherstone 2008, table 7.1), linear in the joints.
+"""
+Forward dynamics: articulated bodies (Featherstone 2008, table 7.1), linear in the joints.
 
 The articulated inertia [A, B^T; B, C] takes the acceleration [a; w'] of a body to the force and
 torque [f; n] at its origin. A floating joint is eliminated coordinate by coordinate, which is the
@@ -22,8 +23,8 @@ factorisation of its 6 x 6 block.
 from .kinematics import joint_motion, local_placements, motion_axes
 from .rnea import acceleration_gradient, applied_wrenches, body_wrench, wrench_in_parent
 from .spatial import (
-    ZERO, add, apply, apply_transposed, cross, dot, inertia_of, product, scale, sub, transposed,
-    turned_back, turned_symmetric,
+    add, apply, apply_transposed, cross, dot, inertia_of, product, scale, sub, transposed,
+    turned_back, turned_symmetric, ZERO,
 )
 
 #: rows and columns of the six elements of a symmetric matrix

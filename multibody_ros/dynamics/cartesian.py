@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Operational-space dynamics of a frame (theory.md section 8; Khatib 1987).
+"""
+Operational-space dynamics of a frame (theory.md section 8; Khatib 1987).
 
 Mx x'' + Cx x' + gx = F with Mx = (J M^-1 J^T)^-1 and the dynamically consistent inverse
 Jbar = M^-1 J^T Mx in place of J^-1. With fewer than six freedoms, or at a singularity, Mx does
@@ -21,20 +22,20 @@ not exist: `mobility` and `cartesian_terms` are separate so that a damped invers
 
 import math
 
-from ..compiler.functions import sqrt, where
 from .coriolis import coriolis_matrix
 from .crba import mass_matrix
 from .forward import definiteness
 from .kinematics import jacobian, jacobian_dot
 from .ltdl import coordinate_parents, factorised, solved_lower, solved_transposed
 from .rnea import gravity
+from ..compiler.functions import sqrt, where
 
 #: the singularity measure below which the inverse of A is damped
 DAMPED_BELOW = 1e-6
 
 
 def cartesian_dynamics(tree, parameters, q, v, frame):
-    """Return Mx, Cx, gx, J, J', Jbar, the singularity measure; last, positive if all is regular."""
+    """Return Mx, Cx, gx, J, J', Jbar, the singularity; last, positive where all is regular."""
     M = mass_matrix(tree, parameters, q)
     factors = factorised(M, coordinate_parents(tree))
     J, J_dot = jacobian(tree, q, frame), jacobian_dot(tree, q, v, frame)
@@ -63,7 +64,7 @@ def symmetric_inverse(A):
     """Return the inverse of a positive definite matrix through A = L D L^T."""
     n = len(A)
     H = [list(row) for row in A]
-    inverse = [None] * n
+    inverse = [0.0] * n
     G = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     # Gauss without pivoting on [A, 1]: leaves the pivots D on the diagonal and G = L^-1
     for k in range(n):
@@ -87,7 +88,8 @@ def symmetric_inverse(A):
 
 
 def singularity(A, Mx):
-    """Return 1 / |A^-1|, Frobenius, with A made dimensionless: small means near singular.
+    """
+    Return 1 / |A^-1|, Frobenius, with A made dimensionless: small means near singular.
 
     The linear and the angular rows and columns of A are divided by s with
     s^2 = trace / 3 of their block, so the inverse is multiplied by it.
@@ -103,7 +105,8 @@ def singularity(A, Mx):
 
 
 def cartesian_terms(C, g, J_dot, response, Mx):
-    """Return Cx, gx and Jbar, for the rows `response` of J M^-1 and Mx.
+    """
+    Return Cx, gx and Jbar, for the rows `response` of J M^-1 and Mx.
 
     Cx = Jbar^T C Jbar - Mx J' Jbar = Mx (J M^-1 C - J') Jbar.
     """

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Coriolis matrix with Christoffel symbols (Echeandia and Wensing 2021, algorithm 1).
+"""
+Coriolis matrix with Christoffel symbols (Echeandia and Wensing 2021, algorithm 1).
 
 The velocity of a mass point is x' = sum of columns x_j v_j, and M_ij = integral x_i . x_j dm.
 Taking C_ij = integral x_i . (d/dt x_j) dm gives the Christoffel symbols, hence M' = C + C^T.

@@ -12,18 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Directional derivatives of inverse and forward dynamics, exact, by dual numbers.
+"""
+Directional derivatives of inverse and forward dynamics, exact, by dual numbers.
 
 The direction (dq, dv, da) has nv components each; dq moves q on the configuration manifold like
 a velocity does: `integrate(q, dq e)`.
 """
 
-from ..compiler.dual import derivative, Dual, is_number, is_zero
 from .crba import mass_matrix
 from .forward import forward_dynamics
 from .ltdl import coordinate_parents, factorised, solved
 from .rnea import inverse_dynamics
 from .spatial import apply, rotation_of_quaternion
+from ..compiler.dual import derivative, Dual, is_number, is_zero
 
 
 def position_rates(tree, q, v):

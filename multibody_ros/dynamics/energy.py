@@ -12,14 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Energies and momentum, summed from the leaves to the root.
+"""
+Energies and momentum, summed from the leaves to the root.
 
 `parameters` may have one entry more than there are bodies: the fixed base, which has weight.
 """
 
 from .kinematics import body_velocities, local_placements
 from .rnea import wrench_in_parent
-from .spatial import ZERO, add, dot, momentum_of, scale, turned
+from .spatial import add, dot, momentum_of, scale, turned, ZERO
 
 
 def kinetic_energy(tree, parameters, q, v):

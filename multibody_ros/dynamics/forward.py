@@ -16,12 +16,12 @@
 
 import math
 
-from ..compiler.functions import where
 from .aba import articulated_bodies
 from .crba import mass_matrix
 from .kinematics import motion_axes
 from .ltdl import coordinate_parents, factorised, solved
 from .rnea import bias
+from ..compiler.functions import where
 
 #: coordinates on one path from which the quadratic mass matrix costs more than linear recursion
 LONG_CHAIN = 24

@@ -12,15 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where the bodies are and how they move: placements, velocities, Jacobians.
+"""
+Where the bodies are and how they move: placements, velocities, Jacobians.
 
 Notation as in Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 4, with vectors
 [linear; angular]. Only bodies on the path from the world to a frame are visited.
 """
 
 from .spatial import (
-    UNITS, ZERO, add, apply, cross, product, rotation, rotation_of_quaternion, scale, sub,
-    transposed, turn_of, turned, turned_back,
+    add, apply, cross, product, rotation, rotation_of_quaternion, scale, sub,
+    transposed, turn_of, turned, turned_back, UNITS, ZERO,
 )
 
 

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sparse factorisation M = L^T D L along the tree (Featherstone 2008, tables 6.3 and 6.5).
+"""
+Sparse factorisation M = L^T D L along the tree (Featherstone 2008, tables 6.3 and 6.5).
 
 Eliminating from the leaves to the root leaves the zeros between branches untouched.
 """
@@ -21,7 +22,8 @@ from .kinematics import motion_axes, path
 
 
 def coordinate_parents(tree):
-    """Return the parent in the elimination tree of every velocity coordinate (-1: none).
+    """
+    Return the parent in the elimination tree of every velocity coordinate (-1: none).
 
     Without mimic joints this is the coordinate before it on the path to the root. A follower
     ties the branches it sits on together; elimination then fills in, which is followed here.

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Configurations as points of a manifold: moving along a velocity, and the way between two.
+"""
+Configurations as points of a manifold: moving along a velocity, and the way between two.
 
 Joints of one freedom add and subtract; a continuous joint's way is the short one. A floating joint
 moves by the exponential map of rigid motions (Murray, Li, Sastry 1994, equation 2.36), whose
@@ -21,8 +22,8 @@ velocity is constant in body axes.
 
 import math
 
-from ..compiler.functions import atan2, cos, sin, sqrt, where
 from .spatial import add, apply, apply_transposed, cross, rotation_of_quaternion, scale, sub
+from ..compiler.functions import atan2, cos, sin, sqrt, where
 
 #: Taylor series in t = angle^2 of (1 - sin x / x) / x^2 and of (1 - x/2 cot x/2) / x^2
 _SINE = tuple((-1.0) ** k / math.factorial(2 * k + 3) for k in range(7))
@@ -65,7 +66,7 @@ def _moved(p, quaternion, v, w):
     t = _square(w)
     small = where(t, _TINY, 1.0, t)
     angle = sqrt(small)
-    # sin(x/2) / (x/2) and cos(x/2)
+    # h is the half angle's sine over the half angle, c its cosine
     h = where(t, _TINY, 1.0 - t * (1 / 24), 2.0 * sin(0.5 * angle) / angle)
     c = where(t, _TINY, 1.0 - t * 0.125, cos(0.5 * angle))
     k = where(t, _SERIES_BELOW, _polynomial(_SINE, t), (1.0 - h * c) / small)

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Inverse dynamics: recursive Newton-Euler (Luh, Walker, Paul 1980) in body axes.
+"""
+Inverse dynamics: recursive Newton-Euler (Luh, Walker, Paul 1980) in body axes.
 
 Written with the second moments S = integral r r^T dm and U = S(w') + S(w) S(w), the matrix of
 the acceleration field a + U r (Khalil and Kleinfinger 1987), which costs the fewest operations.
@@ -20,14 +21,15 @@ the acceleration field a + U r (Khalil and Kleinfinger 1987), which costs the fe
 
 from .kinematics import in_body, joint_motion, local_placements, motion_axes
 from .spatial import (
-    ZERO, add, apply, cross, dot, inertia_of, scale, sub, turned, turned_back,
+    add, apply, cross, dot, inertia_of, scale, sub, turned, turned_back, ZERO,
 )
 
 STILL = ((0.0, 0.0, 0.0),) * 3
 
 
 def inverse_dynamics(tree, parameters, q, v, a, wrenches=None):
-    """Generalised forces tau that give the acceleration `a`.
+    """
+    Generalised forces tau that give the acceleration `a`.
 
     wrenches: {Frame: [force; torque] at the frame's origin, world axes} acting on the robot.
     """
@@ -105,7 +107,8 @@ def acceleration_gradient(w, w_dot):
 
 
 def body_wrench(inertia, a, U):
-    """Force and torque about the origin that a body of (m, h, S) needs for the field (a, U).
+    """
+    Force and torque about the origin that a body of (m, h, S) needs for the field (a, U).
 
     F = m a + U h and N = h x a + axial vector of U S - (U S)^T, which equals
     h x a + I w' + w x I w.

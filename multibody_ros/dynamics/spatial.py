@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Vectors, rotations and symmetric matrices over any scalar.
+"""
+Vectors, rotations and symmetric matrices over any scalar.
 
 A vector is a 3-tuple, a matrix a 3-tuple of rows, a symmetric matrix the six elements
 xx xy xz yy yz zz. A *turn* is a tuple of matrices whose product is a rotation: kept as factors

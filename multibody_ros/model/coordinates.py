@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of positions (order of q), velocities and efforts (order of v); SI, inf where none."""
+    """Bounds of positions (order of q), velocities, efforts (order of v); SI, inf where none."""
 
     lower: Array
     upper: Array
@@ -38,11 +38,12 @@ class Limits:
 
 
 class Coordinates:
-    """The coordinates of a model: one entry a joint that moves and follows no other."""
+    """Coordinates of a model: one entry a joint that moves and follows no other."""
 
     def __init__(self, model: Model) -> None:
-        """Number the joints in the model's order."""
+        """Give numbers to the joints in the model's order."""
         self._joints = [j for j in model.joints if j.kind != 'fixed' and j.mimic is None]
+        self._followers = [(j, j.mimic) for j in model.joints if j.mimic is not None]
         self.names = tuple(joint.name for joint in self._joints)
         self.q_index: dict[str, slice] = {}
         self.v_index: dict[str, slice] = {}
@@ -70,10 +71,21 @@ class Coordinates:
                         for name, kind in (('lower', 0), ('upper', 0), ('velocity', 1),
                                            ('effort', 1))))
 
-    def per_velocity(self, attribute: str) -> Array:
-        """Return an attribute of the joints, one entry a velocity, read-only."""
-        return _constant([getattr(joint, attribute) for joint in self._joints
-                          for _ in range(COORDINATES[joint.kind][1])])
+    def damping(self) -> Array:
+        """Return the damping of every velocity; a follower moving at r v adds r^2 times its."""
+        return self._losses('damping', 2)
+
+    def friction(self) -> Array:
+        """Return the friction of every velocity; a follower moving at r v adds |r| times its."""
+        return self._losses('friction', 1)
+
+    def _losses(self, attribute: str, power: int) -> Array:
+        total = [getattr(joint, attribute) for joint in self._joints
+                 for _ in range(COORDINATES[joint.kind][1])]
+        for joint, mimic in self._followers:
+            place = self.v_index[mimic.joint].start
+            total[place] += abs(mimic.multiplier) ** power * getattr(joint, attribute)
+        return _constant(total)
 
     def neutral(self) -> Array:
         """Return the configuration of zeros, floating joints unturned."""
@@ -83,7 +95,8 @@ class Coordinates:
         return q
 
     def random(self, rng: np.random.Generator) -> Array:
-        """Return a configuration within the limits, uniformly distributed.
+        """
+        Return a configuration within the limits, uniformly distributed.
 
         Without limits an angle is drawn from -pi to pi, a length from -1 to 1 m, an orientation
         from all orientations.

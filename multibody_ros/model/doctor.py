@@ -24,13 +24,13 @@ from typing import Any, Callable
 
 import numpy as np
 
-from .document import Element, parse, Source
+from .document import parse, Source
 from .file_check import file_findings
 from .finding import Finding, place
 from .inertia_check import inertia_findings, triangle_margin
 from .joint_check import follower_findings
 from .model import COORDINATES, Joint, Link, Model, ModelError, Vec3
-from .motion_check import examine_motion, Examinable, LARGEST
+from .motion_check import Examinable, examine_motion, LARGEST
 from .report import Report
 from .structure import structural_findings
 from .urdf import FLOATING_BASE, GRAVITY, model_of
@@ -42,9 +42,9 @@ LOOP_EQUATIONS = {'revolute': 5, 'continuous': 5, 'prismatic': 5, 'fixed': 6, 's
 TOLD = 200
 
 
-def examine(source: Source, floating_base: bool = False, gravity: Vec3 = GRAVITY) -> Report:
+def examine(source: Source) -> Report:
     """Return the report on a URDF (path or text) from its text alone; never raises ModelError."""
-    return _examine(source, floating_base, gravity)[0]
+    return _examine(source, None)[0]
 
 
 def unreadable(error: ModelError) -> Report:
@@ -53,24 +53,30 @@ def unreadable(error: ModelError) -> Report:
     return Report((finding,), readable=False)
 
 
-def diagnose(source: Source, load: Callable[[], Examinable], floating_base: bool = False,
-             gravity: Vec3 = GRAVITY) -> Report:
-    """Return the full report; `load` gives the robot when the file turns out to be readable."""
-    report, places = _examine(source, floating_base, gravity)
+def diagnose(
+        source: Source, load: Callable[[], Examinable], model: Model | None = None) -> Report:
+    """
+    Return the full report; `load` gives the robot when the file turns out to be readable.
+
+    `model` is what was read from the source, if with a floating base or another gravity.
+    """
+    report, places = _examine(source, model)
     if not report.readable:
         return report
     if report.summary['nv'] > LARGEST:
         return report.extended([Finding(
             'note', 'robot', f'more than {LARGEST} velocities: mass matrix and gravity were not '
             'examined')])
-    motion = examine_motion(load(), places)
+    try:
+        motion = examine_motion(load(), places)
+    except ModelError as error:
+        return replace(report, readable=False).extended([Finding('error', 'robot', str(error))])
     return replace(
         report.extended(motion.findings), mass_matrix=motion.mass_matrix, joints=tuple(
             {**row, 'gravity': motion.gravity.get(row['joint'])} for row in report.joints))
 
 
-def _examine(
-        source: Source, floating_base: bool, gravity: Vec3) -> tuple[Report, dict[str, str]]:
+def _examine(source: Source, model: Model | None) -> tuple[Report, dict[str, str]]:
     """Return the report from the text alone, and joint name -> its element for a human."""
     try:
         root = parse(source)
@@ -82,17 +88,18 @@ def _examine(
         findings += file_findings(root)
         findings += inertia_findings(root)
     places = {joint.get('name'): place(joint) for joint in root.findall('joint')}
-    places[FLOATING_BASE] = f'joint {FLOATING_BASE!r}'
-    if not errors:
+    places.setdefault(FLOATING_BASE, f'joint {FLOATING_BASE!r}')
+    if len(errors) == TOLD:
+        findings.append(Finding('note', 'file', f'more errors may follow the first {TOLD}'))
+    if not errors and model is None:
         try:
-            model = model_of(root, floating_base, gravity)
+            model = model_of(root, False, GRAVITY)
         except ModelError as error:
-            errors = [Finding('error', 'robot', str(error))]
-            findings += errors
-    if errors:
+            findings.append(Finding('error', 'robot', str(error)))
+    if errors or model is None:
         return Report(readable=False).extended(findings), places
     findings += follower_findings(model, places)
-    findings += _gravity_findings(gravity)
+    findings += _gravity_findings(model.gravity)
     if model.loops:
         findings.append(Finding(
             'note', 'mobility', 'is counted with every loop in space; planar and other special '
@@ -158,10 +165,12 @@ def _link_row(link: Link) -> dict[str, Any]:
     com = np.array([hx, hy, hz]) / m if m else np.zeros(3)
     I_o = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     I_c = I_o - m * (com @ com * np.eye(3) - np.outer(com, com))
+    # What is left of a point mass after subtracting is rounding.
+    I_c[np.abs(I_c) < 1e-14 * np.abs(I_o).max()] = 0.0
     return {
         'link': link.name, 'mass': m, 'centre': com.tolist(),
         'principal_moments': np.linalg.eigvalsh(I_c).tolist(),
-        'triangle_margin': triangle_margin(I_c),
+        'triangle_margin': triangle_margin(I_c) if np.any(I_c) else None,
     }
 
 

@@ -24,7 +24,7 @@ from .document import Element
 from .finding import choices, Finding, place, quoted
 from .joint_check import joint_findings
 from .schema import (
-    CHILDREN, number_problem, numbers, NUMBERS, OPTIONAL_ATTRIBUTES, READ, REQUIRED_ATTRIBUTES)
+    CHILDREN, number_problem, NUMBERS, numbers, OPTIONAL_ATTRIBUTES, READ, REQUIRED_ATTRIBUTES)
 from .transmission import gear_text, REDUCTION, ROTOR, transmissions
 
 #: tags of joints that are known but mean nothing here
@@ -58,11 +58,12 @@ def _unknown_findings(root: Element) -> Iterator[Finding]:
     def visit(owner: Element, element: Element, inside: tuple[Element, ...]) -> None:
         known = (*REQUIRED_ATTRIBUTES.get(element.tag, ()), *NUMBERS.get(element.tag, {}),
                  *OPTIONAL_ATTRIBUTES.get(element.tag, ()))
+        where = place(owner, *inside)
         for attribute, text in element.attrib.items():
             if attribute not in known and ':' not in attribute and attribute != 'xmlns':
-                count('attribute', element, attribute, place(owner, *inside))
+                count('attribute', element, attribute, where)
             elif attribute in NUMBERS.get(element.tag, {}) and not text:
-                count('empty', element, attribute, place(owner, *inside))
+                count('empty', element, attribute, where)
         seen = set()
         for child in element:
             way = (*inside, child)
@@ -132,9 +133,15 @@ def _transmission_findings(root: Element) -> Iterator[Finding]:
 def _rotorless_findings(root: Element) -> Iterator[Finding]:
     """Tell of gears whose motor has no inertia: nothing is reflected to the joint."""
     without = [place(transmission) for transmission in transmissions(root)
-               if any(e.tag in REDUCTION for e in transmission.walk())
+               if any(_geared(e) for e in transmission.walk())
                and not any(e.tag in ROTOR for e in transmission.walk())]
     if without:
         yield Finding('note', without[0], f'a reduction without rotor inertia ({len(without)} '
                       'transmissions): no inertia is reflected to the joint',
                       'add <rotorInertia> (kg m^2) beside it if it matters')
+
+
+def _geared(element: Element) -> bool:
+    text = gear_text(element)
+    return (element.tag in REDUCTION and not number_problem(text, 1)
+            and abs(numbers(text)[0]) != 1.0)

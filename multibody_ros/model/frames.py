@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Body frames placed so that the algorithms have little to multiply.
+"""
+Body frames placed so that the algorithms have little to multiply.
 
 A body's frame may sit anywhere on the body. It is put on the joint axis with z along it, and slid
 and turned so that x is the common normal to the next axis (Khalil and Kleinfinger 1986): the
@@ -77,7 +78,8 @@ def _main_children(tree: Tree) -> dict[int, int]:
 
 
 def _frame(body: Body, child: Body | None, joint: Place) -> Place:
-    """Place the new frame in the old: z along the axis, x and the height as the child wants.
+    """
+    Place the new frame in the old: z along the axis, x and the height as the child wants.
 
     `joint` is the joint's place in the parent's new frame.
     """

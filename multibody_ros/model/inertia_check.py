@@ -87,7 +87,8 @@ def triangle_margin(I_c: np.ndarray) -> float:
 
 
 def nearest_valid(I_c: np.ndarray) -> np.ndarray:
-    """Return the nearest inertia that a body can have.
+    """
+    Return the nearest inertia that a body can have.
 
     The second moments S = tr(I)/2 1 - I must be positive semi-definite; negative eigenvalues are
     raised to a millionth of the largest, so that the result survives being printed.
@@ -151,8 +152,8 @@ def _matrix_findings(
         yield Finding('warning', where, f'is singular: principal moments {_principal(I_c)} '
                       'kg m^2', 'a real body has three positive moments')
     if mass > 0.0 and largest > 0.0:
-        radius = float(np.sqrt(largest / mass))
-        if not SMALL_RADIUS < radius < size:
+        radius = math.sqrt(largest) / math.sqrt(mass)
+        if not SMALL_RADIUS < radius < 3.0 * size:
             yield Finding(
                 'warning', where, f'is orders of magnitude off for {mass:g} kg: the radius of '
                 f'gyration is {radius:.2g} m, the robot measures about {size:.2g} m',

@@ -57,7 +57,7 @@ def tree_of(model: Model, lump_fixed: bool = True) -> Tree:
 
 
 def _coordinates(model: Model) -> tuple[dict[str, int], dict[str, int], int, int]:
-    """Number the coordinates: depth-first order, none for joints that are fixed or follow."""
+    """Count the coordinates: depth-first order, none for joints that are fixed or follow."""
     first_q, first_v = {}, {}
     nq = nv = 0
     for joint in model.joints:
@@ -85,7 +85,8 @@ def _bodies(
 
 
 def plane_axes(normal: Vec3) -> tuple[Vec3, Vec3]:
-    """Return the x and y axes carried along when z is turned to the normal by the shortest arc.
+    """
+    Return the x and y axes carried along when z is turned to the normal by the shortest arc.
 
     R = 1 + S(z x n) + S(z x n)^2 / (1 + z.n); for n = -z, half a turn about x.
     """
@@ -97,7 +98,8 @@ def plane_axes(normal: Vec3) -> tuple[Vec3, Vec3]:
 
 
 def lump_blocks(frames: Sequence[Frame]) -> np.ndarray:
-    """Return for every frame the 10x10 matrix from link parameters to the body's m, h, S.
+    """
+    Return for every frame the 10x10 matrix from link parameters to the body's m, h, S.
 
     The pseudo-inertia P = [S, h; h^T, m] moves by T P T^T with T the placement in the body
     (Wensing, Kim, Slotine, 2018, equation 14).

@@ -103,7 +103,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Coupling:
-    """URDF+ coupling: `ratio` times the joint sum to the predecessor equals that to the successor."""
+    """URDF+ coupling: ratio times the joint sum to the predecessor is that to the successor."""
 
     name: str
     predecessor: str

@@ -85,12 +85,13 @@ def examine_motion(robot: Examinable, places: Mapping[str, str]) -> Motion:
                                'look for numbers far too large'),))
     owner = {index: name for name in robot.joint_names
              for index in range(*robot.v_index[name].indices(robot.nv))}
+    gravity[np.abs(gravity) < 1e-12 * np.abs(gravity).max()] = 0.0
     loads = {name: float(np.abs(gravity[:, robot.v_index[name]]).max())
              for name in robot.joint_names}
     effort = np.asarray(robot.limits.effort, dtype=float)
-    return Motion(
-        (*_mass_findings(masses, owner, places), *_gravity_findings(gravity, effort, owner, places)),
-        _eigenvalues(masses, owner), loads)
+    findings = (*_mass_findings(masses, owner, places),
+                *_gravity_findings(gravity, effort, owner, places))
+    return Motion(findings, _eigenvalues(masses, owner), loads)
 
 
 def _eigenvalues(masses: np.ndarray, owner: dict[int, str]) -> dict[str, Any]:
@@ -123,8 +124,8 @@ def _mass_findings(masses: np.ndarray, owner: dict[int, str],
         vector = np.abs(vectors[worst, :, 0])
         names = dict.fromkeys(owner[int(rest[k])]
                               for k in np.flatnonzero(vector > 0.1 * vector.max()))
-        yield Finding('error', 'mass matrix', 'is not positive definite: moved together, no mass '
-                      'moves at ' + choices((places[name] for name in names), limit=6),
+        yield Finding('error', 'mass matrix', 'is not positive definite: there is a motion '
+                      'without inertia of ' + choices((places[name] for name in names), limit=6),
                       'give the links between them an <inertial>, and correct impossible ones')
 
 

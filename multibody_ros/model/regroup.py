@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Base parameters: the share of a body's inertia that its joint does not move goes to its parent.
+"""
+Base parameters: the share of a body's inertia that its joint does not move goes to its parent.
 
 A rod along a revolute joint's axis z (m, hz, Szz) does not notice the joint turning; the second
 moments of a body on a sliding joint do not notice it sliding. Carried to the parent they give the

@@ -79,7 +79,8 @@ def unit(axis: Sequence[float]) -> Vec3:
 
 def link_parameters(
         mass: float, com: Vec3, I_c: Mat3, R: Mat3) -> tuple[float, ...]:
-    """Return m, m c and the six elements of the inertia about the link origin, link axes.
+    """
+    Return m, m c and the six elements of the inertia about the link origin, link axes.
 
     `I_c` is about the centre of mass, in axes turned by R: I = R I_c R^T + m (|c|^2 1 - c c^T)
     (theory.md section 1, parallel axes).

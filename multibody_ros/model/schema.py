@@ -122,25 +122,27 @@ def number_problem(text: str, count: int, largest: float = LARGEST_NUMBER) -> st
 
 
 def shape_findings(element: Element, owner: Element, *inside: Element) -> Iterator[Finding]:
-    """Find missing tags, missing attributes and bad numbers of an element and those inside it.
+    """
+    Find missing tags, missing attributes and bad numbers of an element and those inside it.
 
     `owner` and `inside` are the way from the named element (link, joint, ...) to this one.
     """
     tag = element.tag
-    where = place(owner, *inside)
     for attribute in REQUIRED_ATTRIBUTES.get(tag, ()):
         if not element.get(attribute, '').strip():
-            yield Finding('error', where, f'the attribute {attribute!r} is missing or empty',
+            yield Finding('error', place(owner, *inside),
+                          f'the attribute {attribute!r} is missing or empty',
                           f'write <{tag} {attribute}="...">')
     for attribute, count in NUMBERS.get(tag, {}).items():
         text = element.get(attribute)
         largest = math.inf if tag == 'limit' else LARGEST_NUMBER
         if text and (problem := number_problem(text, count, largest)):
-            yield Finding('error', where, f'attribute {attribute!r}: {problem}',
+            yield Finding('error', place(owner, *inside), f'attribute {attribute!r}: {problem}',
                           'give finite decimal numbers, SI units')
     for child_tag in REQUIRED_CHILDREN.get(tag, ()):
         if element.find(child_tag) is None:
-            yield Finding('error', where, f'has no <{child_tag}>', f'add <{child_tag} .../>')
+            yield Finding('error', place(owner, *inside), f'has no <{child_tag}>',
+                          f'add <{child_tag} .../>')
     for child_tag in READ.get(tag, ()):
         child = element.find(child_tag)
         if child is not None:

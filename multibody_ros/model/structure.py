@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What keeps a URDF from being one tree of links and joints with finite numbers.
+"""
+What keeps a URDF from being one tree of links and joints with finite numbers.
 
 Every finding here is an error that the reader refuses and the doctor reports: the reader stops at
 the first, the doctor shows them all.
@@ -87,7 +88,8 @@ def _joint_findings(joint: Element, links: dict[str, None]) -> Iterator[Finding]
         name = end.get('link')
         if name and name not in links:
             yield Finding('error', place(joint, end),
-                          f'there is no link {quoted(name)}', 'the links are: ' + choices(links, name))
+                          f'there is no link {quoted(name)}',
+                          'the links are: ' + choices(links, name))
     axis = joint.find('axis')
     if axis is not None and kind in AXIS_KINDS:
         text = axis.get('xyz')
@@ -196,7 +198,8 @@ def _closure_findings(
         name = end.get('link')
         if name and name not in links:
             yield Finding('error', place(element, end),
-                          f'there is no link {quoted(name)}', 'the links are: ' + choices(links, name))
+                          f'there is no link {quoted(name)}',
+                          'the links are: ' + choices(links, name))
     axis = element.find('axis')
     if axis is not None and not number_problem(axis.get('xyz'), 3) \
             and not any(numbers(axis.get('xyz'))):

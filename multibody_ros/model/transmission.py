@@ -46,7 +46,8 @@ def gear_numbers(root: Element) -> Iterator[tuple[Element, str]]:
 
 
 def gears(root: Element) -> dict[str, tuple[float, float]]:
-    """Return joint name -> (gear ratio N, rotor inertia J), motor turns per joint turn, kg m^2.
+    """
+    Return joint name -> (gear ratio N, rotor inertia J), motor turns per joint turn, kg m^2.
 
     A transmission of several joints couples them; it has no one reduction and is left out. Two
     motors on one joint add: J is then what gives the sum of N^2 J with the first one's ratio.

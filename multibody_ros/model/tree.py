@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The tree the algorithms run on: moving bodies only, one placement and one joint each.
+"""
+The tree the algorithms run on: moving bodies only, one placement and one joint each.
 
 Fixed links are lumped into the body they ride on, a mimic joint becomes `ratio * q + offset` of
 the coordinate it follows, a planar joint three joints in a row (along x, along y, about z). The
@@ -31,7 +32,8 @@ from .model import Mat3, Vec3
 
 @dataclass(frozen=True)
 class Body:
-    """One moving body and the joint it hangs on.
+    """
+    One moving body and the joint it hangs on.
 
     The joint frame sits at (R, p) in the parent body; the body frame is the joint frame moved by
     the joint. kind is 'revolute' (turned about axis by x) or 'prismatic' (slid along axis by x),

@@ -26,7 +26,8 @@ from .finding import quoted
 from .model import (
     Attachment, Coupling, IDENTITY, Joint, Link, Loop, Mimic, Model, ModelError, Vec3, ZERO)
 from .rigid import link_parameters, rotation_rpy, unit
-from .schema import NO_LIMIT, numbers, NUMBERS, READ, REQUIRED_ATTRIBUTES
+from .schema import (
+    LARGEST_NUMBER, NO_LIMIT, NUMBERS, numbers, READ, REQUIRED_ATTRIBUTES)
 from .structure import structural_findings
 from .transmission import gears
 
@@ -37,12 +38,16 @@ GRAVITY: Vec3 = (0.0, 0.0, -9.81)
 def read_urdf(
         source: Source, floating_base: bool = False,
         gravity: Sequence[float] = GRAVITY) -> Model:
-    """Return the model of a URDF given as a path or as XML text.
+    """
+    Return the model of a URDF given as a path or as XML text.
 
     With `floating_base` the file's root link hangs by a floating joint `floating_base` on a new
     root link, `world` (or `world_1`, ... where the file has a link of that name).
     """
-    g = tuple(float(x) for x in gravity)
+    try:
+        g = tuple(float(x) for x in gravity)
+    except (TypeError, ValueError):
+        g = ()
     if len(g) != 3 or not all(map(math.isfinite, g)):
         raise ValueError(f'gravity must be three finite numbers in m/s^2, not {gravity!r}')
     root = parse(source)
@@ -166,6 +171,9 @@ def _root_mimics(mimics: dict[str, Any]) -> dict[str, Mimic]:
             multiplier = 1.0 if tag.multiplier is None else tag.multiplier
             leader = Mimic(leader.joint, multiplier * leader.multiplier,
                            multiplier * leader.offset + (tag.offset or 0.0))
+            if max(abs(leader.multiplier), abs(leader.offset)) > LARGEST_NUMBER:
+                raise ModelError(f'joint {quoted(follower)} follows {quoted(leader.joint)} '
+                                 f'{leader.multiplier:g} times as fast: too large')
             result[follower] = leader
     return result
 

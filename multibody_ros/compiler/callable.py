@@ -1,0 +1,101 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The emitted entry function (see entry.py) as a Python callable."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Callable
+
+import numpy as np
+
+from .entry import SLOTS
+from .llvm import Library
+from .program import Program
+
+_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+#: in PyTypeObject: where objects of the type keep the function that calls them (PEP 590)
+_VECTORCALL_OFFSET, _HAS_VECTORCALL = 56, 1 << 11
+
+_release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(('Py_DecRef', ctypes.pythonapi))
+
+
+class Context(np.ndarray):
+    """The emitted function's `self`: addresses, and what must live as long as the function."""
+
+    keep: tuple[Any, ...] = ()
+    arrays: slice = slice(0, 0)
+
+    def __del__(self) -> None:
+        """Give back the arrays kept for reuse."""
+        slots = self.view(np.ndarray)[self.arrays]
+        addresses = slots.tolist()
+        slots[:] = 0
+        for address in addresses:
+            _release(address)
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = [('name', ctypes.c_char_p), ('function', ctypes.c_void_p),
+                ('flags', ctypes.c_int), ('doc', ctypes.c_char_p)]
+
+
+def _array_api(index: int) -> int:
+    """Return a function of numpy's C interface by its place in the published table."""
+    multiarray = sys.modules.get('numpy._core._multiarray_umath') \
+        or sys.modules['numpy.core._multiarray_umath']
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ('PyCapsule_GetPointer', ctypes.pythonapi))
+    return ctypes.c_void_p.from_address(get(multiarray._ARRAY_API, None) + 8 * index).value or 0
+
+
+def _vectorcall(function: Any) -> int | None:
+    """Return the address of what calls a function fast, None if it has none (PEP 590)."""
+    if not type(function).__flags__ & _HAS_VECTORCALL:
+        return None
+    offset = ctypes.c_ssize_t.from_address(id(type(function)) + _VECTORCALL_OFFSET).value
+    return ctypes.c_void_p.from_address(id(function) + offset).value
+
+
+def python_function(program: Program, library: Library, slow: Callable, shared: list[np.ndarray],
+                    result: type | None = None) -> Callable:
+    """Return the emitted function as a Python callable.
+
+    `slow` answers what the code does not, `shared` are the arrays of the shared inputs, `result`
+    the named tuple of several outputs.
+    """
+    def exported(name: str) -> int:
+        return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+    if _vectorcall(slow) is None:
+        def answer(*values: Any, **named: Any) -> Any:
+            return slow(*values, **named)
+    else:
+        answer = slow
+    address = {'ndarray': id(np.ndarray), 'float64': id(np.dtype(float)), 'slow': id(answer),
+               'vectorcall': _vectorcall(answer), 'result': id(result),
+               'PyArray_New': _array_api(93)}
+    words = [address.get(name) or exported(name) for name in SLOTS]
+    words += [array.ctypes.data for array in shared]
+    context = np.array(words + [0] * len(program.outputs), dtype=np.uint64).view(Context)
+    context.arrays = slice(len(words), None)
+    definition = _MethodDef(program.name.encode(), library.address('entry'),
+                            _METH_FASTCALL_KEYWORDS, None)
+    context.keep = (library, answer, tuple(shared), result, definition)
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        ('PyCFunction_NewEx', ctypes.pythonapi))
+    emitted: Callable = make(ctypes.addressof(definition), context, None)
+    return emitted
