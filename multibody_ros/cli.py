@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command line: `multibody check FILE`."""
+"""The command line: `multibody check FILE`, `multibody demo`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from .model.doctor import diagnose, unreadable
 from .model.document import read_source, SIZE_LIMIT
 from .model.model import ModelError
 from .model.motion_check import Examinable
+from .nodes.demo import add_demo_options, run_demo
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description='Examine a URDF. Exit status 1 when it has errors.')
     check_parser.add_argument('file', help='URDF file, or - for standard input')
     check_parser.add_argument('--json', action='store_true', help='print JSON instead of text')
+    demo_parser = commands.add_parser(
+        'demo', help='an arm tracks a motion over ROS 2',
+        description='Run simulator and computed torque controller as two ROS 2 processes, let the '
+                    'arm track a motion, print a table and draw a plot.')
+    add_demo_options(demo_parser)
     options = parser.parse_args(arguments)
+    if options.command == 'demo':
+        return run_demo(options)
     return check(options.file, options.json)
 
 

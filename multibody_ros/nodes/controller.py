@@ -51,8 +51,8 @@ class Controller(LifecycleNode):
         declare_description(self)
         self.state_timeout = declare(
             self, 'state_timeout', 0.1,
-            'seconds without a state after which this is reported, and the next state is a new '
-            'beginning', 0.001, 3600.0)
+            'seconds without a state after which this is reported; more than that from stamp to '
+            'stamp is a new beginning', 0.001, 3600.0)
         self.ramp_time = declare(
             self, 'ramp_time', 0.5,
             'seconds in which feedback grows from nothing to full after the start', 0.0, 60.0)
@@ -106,16 +106,17 @@ class Controller(LifecycleNode):
             self._array = (self.create_publisher(Float64MultiArray, '~/commands', REQUEST)
                            if self.array_commands else None)
             self.setup()
+            self._warm_up()
             self.create_subscription(JointState, 'joint_states', self._on_state, NEWEST)
         except Exception as error:
             # rclpy swallows what a transition raises: say it here
             self.get_logger().error(f'cannot configure: {error}')
             self._close()
             return FAILURE
-        carrier = 'robot' if self.carried else 'this controller'
+        carrier = 'the robot' if self.carried else 'this controller'
         self.get_logger().info(f'{self.robot.name}: {self.robot.nv} joints '
                                f'({", ".join(self.joints.names)}); gravity is compensated by '
-                               f'the {carrier}')
+                               f'{carrier}')
         return SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -151,6 +152,14 @@ class Controller(LifecycleNode):
                     publisher.topic_name.startswith(self.get_fully_qualified_name()):
                 self.destroy_publisher(publisher)
 
+    def _warm_up(self) -> None:
+        """Compile what the loop calls now: the first states must not wait for it."""
+        self.q, self.v = self.robot.neutral(), np.zeros(self.robot.nv)
+        self.begin()
+        self.law.torque(0.0, self.q, self.v)
+        self.robot.bias_torque(self.q, self.v)
+        self.robot.gravity_torque(self.q)
+
     def _start(self) -> None:
         if self.trigger_configure() == SUCCESS:
             self.trigger_activate()
@@ -177,14 +186,16 @@ class Controller(LifecycleNode):
             self.health.reject('command', error)
 
     def _answer(self, stamp: Time) -> None:
-        now, ns = monotonic(), nanoseconds(stamp)
-        if self._epoch is None or ns < self._stamp or now - self._arrival > self.state_timeout:
+        ns = nanoseconds(stamp)
+        gap = 1e-9 * (ns - self._stamp)
+        if self._epoch is None or not 0.0 <= gap <= self.state_timeout:
             if self._epoch is not None:
-                self.get_logger().warning('states were interrupted or time went back: holding '
-                                          'the present pose')
+                self.get_logger().warning(
+                    (f'{gap:.3f} s between two states' if gap > 0.0 else 'time went back')
+                    + ': holding the present pose')
             self._epoch, self.t = ns, 0.0
             self.begin()
-        self._stamp, self._arrival = ns, now
+        self._stamp, self._arrival = ns, monotonic()
         self.t = (ns - self._epoch) * 1e-9
         tau = self.law.torque(self.t, self.q, self.v)
         if self.t < self.ramp_time:

@@ -29,35 +29,41 @@ def table(result: Result) -> str:
     """Return rate, latency and the tracking error of every joint as text."""
     width = max(5, *(len(name) for name in result.joints))
     lines = [
-        f'{"rate":<22}{result.rate:8.1f} Hz of {result.wanted_rate:g} Hz wanted',
-        f'{"states answered":<22}{100.0 * result.answered:8.1f} %',
-        f'{"state to command p50":<22}{result.latency[0]:>8} us',
-        f'{"state to command p99":<22}{result.latency[1]:>8} us',
-        '',
-        f'{"joint":<{width}}   error rms     error max     way          largest torque']
+        f'{result.robot}: {result.t[-1]:.1f} s of computed torque over ROS 2, two processes', '',
+        f'rate        {result.rate:7.1f} Hz   of {result.wanted_rate:g} Hz wanted',
+        f'answered    {100.0 * result.answered:7.1f} %    of the states got a command',
+        f'round trip  {result.latency[0]:7.0f} us   from state to command, the median',
+        f'            {result.latency[1]:7.0f} us   at the 99th percentile', '',
+        f'{"joint":<{width}}  {"error rms":>13}  {"error max":>13}  {"way":>10}  {"effort":>14}']
     for i, name in enumerate(result.joints):
-        e = np.abs(result.error[:, i])
+        e = 1e3 * np.abs(result.error[:, i])
+        unit, load = ('m', 'N') if result.prismatic[i] else ('rad', 'N m')
         lines.append(
-            f'{name:<{width}}   {np.sqrt(np.mean(e**2)):.2e} rad  {e.max():.2e} rad  '
-            f'{np.ptp(result.q[:, i]):7.3f} rad  {np.abs(result.effort[:, i]).max():8.2f} N m')
+            f'{name:<{width}}  {np.sqrt(np.mean(e**2)):8.4f} m{unit:<3}  {e.max():8.4f} m{unit:<3}'
+            f'  {np.ptp(result.q[:, i]):6.3f} {unit:<3}'
+            f'  {np.abs(result.effort[:, i]).max():10.2f} {load:<3}')
     return '\n'.join(lines)
 
 
 def plot(result: Result, path: Path) -> None:
-    """Write a PNG of motion, error and torque over time; needs matplotlib, no display."""
+    """Write a PNG of motion, error and effort over time; needs matplotlib, no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     figure = Figure(figsize=(10, 9), layout='constrained')
     FigureCanvasAgg(figure)
     axes = figure.subplots(3, 1, sharex=True)
-    panels = ((result.q, 'position / rad'), (1e6 * result.error, 'tracking error / microrad'),
-              (result.effort, 'torque / N m'))
+    unit, load = (('m', 'N') if all(result.prismatic) else ('rad or m', 'N m or N')
+                  if any(result.prismatic) else ('rad', 'N m'))
+    panels = ((result.q, f'position ({unit})'),
+              (1e3 * result.error, f'tracking error (10$^{{-3}}$ {unit})'),
+              (result.effort, f'effort ({load})'))
     for axis, (values, label) in zip(axes, panels):
-        axis.plot(result.t, values, linewidth=1.0)
+        lines = axis.plot(result.t, values, linewidth=1.2)
         axis.set_ylabel(label)
         axis.grid(alpha=0.3)
-    axes[0].legend(result.joints, ncols=4, fontsize='small', loc='upper right')
-    axes[0].set_title(f'computed torque over ROS 2, {result.rate:.0f} Hz')
-    axes[-1].set_xlabel('time / s')
+        axis.margins(x=0.0)
+    figure.legend(lines, result.joints, loc='outside right upper', frameon=False)
+    axes[0].set_title(f'{result.robot}: computed torque over ROS 2 at {result.rate:.0f} Hz')
+    axes[-1].set_xlabel('time (s)')
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)

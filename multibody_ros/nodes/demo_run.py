@@ -30,24 +30,31 @@ from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .executor import make_executor
-from .messages import JointMap
+from .messages import JointMap, time_message
 from .processes import Processes
 from .qos import REQUEST
 from .recorder import Recorder
 from ..control.trajectory import SineTrajectory
+from ..resources import resource
 
 CONTROLLER = 'computed_torque_controller'
 #: seconds the processes get to find each other
 PATIENCE = 30.0
+#: seconds from the request to the motion's start: the request must arrive before
+NOTICE = 0.5
 #: waypoints of the motion per second
 DENSITY = 10
+#: the motion may take this many times as long as it should, on a machine with other work
+SLOWEST = 10.0
 
 
 @dataclass(frozen=True)
 class Result:
-    """What was recorded: t in s, one row a state, in rad or N m; rates in Hz, latencies in us."""
+    """What was recorded: t in s, one row a state; rates in Hz, latencies in us."""
 
+    robot: str
     joints: tuple[str, ...]
+    prismatic: tuple[bool, ...]
     t: np.ndarray
     q: np.ndarray
     error: np.ndarray
@@ -55,96 +62,120 @@ class Result:
     rate: float
     wanted_rate: float
     answered: float
-    latency: tuple[str, str]
+    latency: tuple[float, float]
 
 
-def motion(robot: Any, seconds: float) -> SineTrajectory:
-    """Return sines of different frequencies in the middle of the joint ranges."""
-    limits = robot.limits
-    middle = 0.5 * (limits.lower + limits.upper)
-    centre = np.where(np.isfinite(middle), middle, 0.0)
-    room = np.minimum(0.4 * (limits.upper - limits.lower), 0.6)
-    return SineTrajectory(centre, room, np.linspace(0.25, 0.4, robot.nv),
-                          ramp=min(2.0, 0.5 * seconds), duration=seconds)
-
-
-def record(description: Path, seconds: float, rate: float) -> Result:
-    """Let simulator and controller follow the motion; they end whatever happens."""
-    robot = load_urdf(description)
-    joints = JointMap(robot)
-    reference = motion(robot, seconds)
-    parameters = {'description_file': description.resolve(), 'update_rate': float(rate)}
-    parameters.update({f'initial_positions.{name}': float(x)
-                       for name, x in zip(joints.names, reference.centre)})
+def record(description: Path | None, seconds: float, rate: float) -> Result:
+    """Let simulator and controller follow a motion; they end whatever happens."""
+    path = resource('urdf/arm7.urdf') if description is None else description.resolve()
+    files = [resource('config/arm7.yaml')] if description is None else []
+    robot = load_urdf(path)
     with Processes() as processes:
-        processes.start('simulator', parameters)
-        processes.start(CONTROLLER, {})
+        processes.start('simulator', {'description_file': path, 'update_rate': rate}, files)
+        processes.start(CONTROLLER, files=files)
         # our own handlers: Ctrl-C must reach the code that ends the processes
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        recorder = Recorder(CONTROLLER)
-        executor = make_executor()
-        executor.add_node(recorder)
-
-        def spin(done: Callable[[], bool], limit: float) -> bool:
-            end = monotonic() + limit
-            while not done() and monotonic() < end:
-                ended = processes.ended()
-                if ended:
-                    raise RuntimeError(ended)
-                executor.spin_once(timeout_sec=0.1)
-            return done()
-
         try:
-            _say('waiting for simulator and controller ...')
-            if not spin(lambda: recorder.count('desired_state') > 0, PATIENCE):
-                raise RuntimeError(f'no control loop after {PATIENCE:g} s: '
-                                   f'{recorder.count("joint_states")} joint states and '
-                                   f'{recorder.count("joint_commands")} commands seen')
-            publisher = recorder.create_publisher(
-                JointTrajectory, f'{CONTROLLER}/joint_trajectory', REQUEST)
-            if not spin(lambda: publisher.get_subscription_count() > 0, PATIENCE):
-                raise RuntimeError(f'{CONTROLLER} does not listen to ~/joint_trajectory')
-            # past the bumpless start, and a full report of the rate
-            spin(lambda: False, 1.0)
-            recorder.forget()
-            begin = monotonic()
-            publisher.publish(_message(joints.names, reference, seconds))
-            for second in range(int(seconds)):
-                _say(f'{second} of {seconds:g} s, {recorder.count("joint_states")} states, '
-                     f'{recorder.count("joint_commands")} commands')
-                spin(lambda: False, begin + second + 1 - monotonic())
-            spin(lambda: False, begin + seconds + 0.2 - monotonic())
-            took = monotonic() - begin
-            _say('')
+            run = _Run(robot, processes)
+            start, took = run.follow(seconds)
         finally:
-            recorder.destroy_node()
             rclpy.try_shutdown()
-    return _evaluate(recorder, joints, took, rate)
+    return run.evaluate(start, seconds, took, rate)
 
 
-def _evaluate(recorder: Recorder, joints: JointMap, took: float, rate: float) -> Result:
-    stamps, q = recorder.read('joint_states', joints, 'position')
-    _, effort = recorder.read('joint_states', joints, 'effort')
-    answers, desired = recorder.read('desired_state', joints, 'position')
-    if not len(answers):
-        raise RuntimeError('the controller never answered')
-    both, of_state, of_answer = np.intersect1d(stamps, answers, return_indices=True)
-    if not len(both):
-        raise RuntimeError('no command answers a recorded state')
-    health = recorder.health.get('/simulator', {})
-    latency = tuple(health.get(f'round trip {p} us', 'unknown') for p in ('p50', 'p99'))
-    return Result(tuple(joints.names), (both - both[0]) * 1e-9, q[of_state],
-                  desired[of_answer] - q[of_state], effort[of_state], len(stamps) / took, rate,
-                  len(both) / len(stamps), (latency[0], latency[1]))
+class _Run:
+    """The recorder, the processes it watches, the motion."""
+
+    def __init__(self, robot: Any, processes: Processes) -> None:
+        self._robot = robot
+        self._joints = JointMap(robot)
+        self._processes = processes
+        self._recorder = Recorder()
+        self._executor = make_executor()
+        self._executor.add_node(self._recorder)
+        self._requests = self._recorder.create_publisher(
+            JointTrajectory, f'{CONTROLLER}/joint_trajectory', REQUEST)
+
+    def follow(self, seconds: float) -> tuple[int, float]:
+        """Wait for the loop, let it follow the motion; return its first stamp, seconds taken."""
+        recorder = self._recorder
+        _say('waiting for simulator and controller ...')
+        if not self._spin(lambda: recorder.count('joint_commands') > 0
+                          and self._requests.get_subscription_count() > 0, PATIENCE):
+            raise RuntimeError(f'no control loop after {PATIENCE:g} s: '
+                               f'{recorder.count("joint_states")} joint states and '
+                               f'{recorder.count("joint_commands")} commands seen')
+        # past the bumpless start
+        self._spin(lambda: False, 1.0)
+        here, q = recorder.last('joint_states', self._joints, 'position')
+        self._motion = motion(self._robot, q, seconds)
+        recorder.forget()
+        began = monotonic()
+        start = here + round(NOTICE * 1e9)
+        self._requests.publish(_request(self._joints.names, self._motion, start))
+        end = start + round(seconds * 1e9)
+        while recorder.last_stamp('joint_states') < end:
+            if monotonic() - began > SLOWEST * (NOTICE + seconds):
+                raise RuntimeError(f'less than {seconds:g} s of motion after '
+                                   f'{monotonic() - began:.0f} s')
+            passed = max(0.0, 1e-9 * (recorder.last_stamp('joint_states') - start))
+            _say(f'{passed:.0f} of {seconds:g} s, {recorder.count("joint_states")} states, '
+                 f'{recorder.count("joint_commands")} commands')
+            self._spin(lambda: recorder.last_stamp('joint_states') >= end, 1.0)
+        took = monotonic() - began
+        _say('')
+        return start, took
+
+    def _spin(self, done: Callable[[], bool], limit: float) -> bool:
+        end = monotonic() + limit
+        while not done() and monotonic() < end:
+            ended = self._processes.ended()
+            if ended:
+                raise RuntimeError(ended)
+            self._executor.spin_once(timeout_sec=0.1)
+        return done()
+
+    def evaluate(self, start: int, seconds: float, took: float, rate: float) -> Result:
+        """Compare the recorded states with the motion that was asked for."""
+        recorder, joints = self._recorder, self._joints
+        stamps, q = recorder.read('joint_states', joints, 'position')
+        _, effort = recorder.read('joint_states', joints, 'effort')
+        answers, _ = recorder.read('joint_commands', joints, 'effort')
+        during = (stamps >= start) & (stamps <= start + round(seconds * 1e9))
+        t = (stamps[during] - start) * 1e-9
+        error = np.array([self._motion.sample(x)[0] for x in t]) - q[during]
+        health = recorder.health.get('/simulator', {})
+        p50, p99 = (float(health.get(f'round trip {p} us', 'nan')) for p in ('p50', 'p99'))
+        kinds = {joint.name: joint.kind for joint in self._robot.model.joints}
+        return Result(
+            self._robot.name, tuple(joints.names),
+            tuple(kinds[name] == 'prismatic' for name in joints.names), t, q[during], error,
+            effort[during], len(stamps) / took, rate, float(np.isin(stamps, answers).mean()),
+            (p50, p99))
 
 
-def _message(names: list[str], reference: SineTrajectory, seconds: float) -> JointTrajectory:
+def motion(robot: Any, centre: np.ndarray, seconds: float) -> SineTrajectory:
+    """Return sines of different frequencies about `centre`, within the limits."""
+    limits = robot.limits
+    room = 0.9 * np.minimum(limits.upper - centre, centre - limits.lower)
+    frequency = np.linspace(0.25, 0.4, robot.nv)
+    # half of the speed limit leaves room for the swelling of the sines
+    fastest = 0.5 * limits.velocity / (2.0 * np.pi * frequency)
+    amplitude = np.clip(np.minimum(np.minimum(room, fastest), 0.6), 0.0, None)
+    return SineTrajectory(centre, amplitude, frequency, ramp=min(2.0, 0.5 * seconds),
+                          duration=seconds)
+
+
+def _request(names: list[str], reference: SineTrajectory, start: int) -> JointTrajectory:
     message = JointTrajectory(joint_names=names)
+    message.header.stamp = time_message(start)
+    seconds = reference.duration
     for t in np.linspace(0.0, seconds, round(seconds * DENSITY) + 1)[1:]:
         q, v, a = reference.sample(t)
         point = JointTrajectoryPoint(
             positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist())
-        point.time_from_start = Duration(sec=int(t), nanosec=round((t % 1.0) * 1e9))
+        sec, nanosec = divmod(round(t * 1e9), 1_000_000_000)
+        point.time_from_start = Duration(sec=sec, nanosec=nanosec)
         message.points.append(point)
     return message
 

@@ -16,13 +16,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from threading import Event
 from typing import Any, Callable
 
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 try:
     from rclpy.experimental.events_executor import EventsExecutor
@@ -36,17 +39,25 @@ def make_executor() -> Executor:
 
 
 def run_node(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
-    """Make a node, spin it until Ctrl-C, SIGTERM or shutdown, and return the exit status."""
-    rclpy.init(args=args)
+    """
+    Make a node, spin it until Ctrl-C, SIGTERM or shutdown, and return the exit status.
+
+    rclpy's own signal handlers close the context under a callback that is publishing; these let
+    it finish.
+    """
+    asked_to_end = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: asked_to_end.set())
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     node: Any = None
     try:
         node = make_node()
         executor = make_executor()
         executor.add_node(node)
         # EventsExecutor.spin() burns a core and runs nothing in the wheels, spin_once() works
-        while rclpy.ok():
+        while rclpy.ok() and not asked_to_end.is_set():
             executor.spin_once(timeout_sec=0.5)
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except ExternalShutdownException:
         pass
     except (ValueError, OSError, ParameterException) as error:
         print(f'{make_node.__name__}: {error}', file=sys.stderr)

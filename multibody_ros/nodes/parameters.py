@@ -38,8 +38,10 @@ def declare(node: Node, name: str, default: Any, description: str, lower: float 
     return node.declare_parameter(name, default, descriptor).value
 
 
-def declare_per_joint(node: Node, pattern: str, joints: tuple[str, ...], default: float,
-                      description: str, lower: float, upper: float) -> list[float]:
+def declare_per_joint(node: Node, pattern: str, joints: tuple[str, ...],
+                      defaults: float | list[float], description: str, lower: float,
+                      upper: float) -> list[float]:
     """Declare one number a joint; `pattern` holds {joint}, for example 'gains.{joint}.p'."""
+    each = defaults if isinstance(defaults, list) else [defaults] * len(joints)
     return [declare(node, pattern.format(joint=joint), default, f'{description} ({joint})',
-                    lower, upper) for joint in joints]
+                    lower, upper) for joint, default in zip(joints, each)]

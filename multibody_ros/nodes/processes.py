@@ -17,10 +17,34 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 import signal
+import socket
 import subprocess
 import sys
-from typing import Any
+import threading
+from typing import Any, Sequence
+
+#: the domain ids whose ports lie below the ephemeral ones of Linux
+DOMAINS = 101
+
+
+def free_domain() -> int:
+    """
+    Return a ROS domain id that no process of this machine uses.
+
+    The first participant of domain d on a machine receives at port 7400 + 250 d + 10 (the RTPS
+    standard, section 9.6.2.3).
+    """
+    for k in range(DOMAINS):
+        domain = 1 + (os.getpid() + k) % DOMAINS
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(('', 7410 + 250 * domain))
+                return domain
+            except OSError:
+                continue
+    raise RuntimeError(f'the ROS domains 1 to {DOMAINS} are all in use on this machine')
 
 
 class Processes:
@@ -28,35 +52,51 @@ class Processes:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._children: list[tuple[str, subprocess.Popen[bytes]]] = []
 
-    def start(self, node: str, parameters: dict[str, Any]) -> None:
-        """Start multibody_ros.nodes.`node` in a session of its own."""
-        arguments = ['--ros-args', '--log-level', 'warn']
-        for name, value in parameters.items():
+    def start(self, node: str, parameters: dict[str, Any] | None = None,
+              files: Sequence[Path] = (), namespace: str = '/') -> subprocess.Popen[bytes]:
+        """Start multibody_ros.nodes.`node` in a session of its own, `files` being YAML."""
+        arguments = ['--ros-args', '--log-level', 'warn', '-r', f'__ns:={namespace}']
+        for file in files:
+            arguments += ['--params-file', str(file)]
+        for name, value in (parameters or {}).items():
             arguments += ['-p', f'{name}:={value}']
-        self._children[node] = subprocess.Popen(
+        child = subprocess.Popen(
             [sys.executable, '-m', f'multibody_ros.nodes.{node}', *arguments],
             stdin=subprocess.DEVNULL, start_new_session=True)
+        self._children.append((node, child))
+        return child
 
     def ended(self) -> str | None:
         """Name a child that has ended although it should run, with its exit status."""
-        for node, child in self._children.items():
+        for node, child in self._children:
             if child.poll() is not None:
                 return f'{node} ended with status {child.returncode}'
         return None
 
+    def forget(self, child: subprocess.Popen[bytes]) -> None:
+        """Take a child off the list: it may end."""
+        self._children = [(node, other) for node, other in self._children if other is not child]
+
     def stop(self, patience: float = 3.0) -> None:
-        """End all children: ask, insist, kill."""
-        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            alive = [child for child in self._children.values() if child.poll() is None]
-            for child in alive:
-                os.killpg(child.pid, how)
-            for child in alive:
-                try:
-                    child.wait(patience)
-                except subprocess.TimeoutExpired:
-                    continue
+        """End all children: ask, insist, kill. A second Ctrl-C does not get in the way."""
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+        try:
+            # SIGTERM first: it also ends, in silence, a Python that is still importing
+            for how in (signal.SIGTERM, signal.SIGKILL):
+                alive = [child for _, child in self._children if child.poll() is None]
+                for child in alive:
+                    os.killpg(child.pid, how)
+                for child in alive:
+                    try:
+                        child.wait(patience)
+                    except subprocess.TimeoutExpired:
+                        continue
+        finally:
+            if main:
+                signal.signal(signal.SIGINT, before)
 
     def __enter__(self) -> Processes:
         """Begin."""

@@ -30,15 +30,15 @@ DEEP = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 
 
 class Recorder(Node):
-    """Listens to joint states, commands and references."""
+    """Listens to joint states, commands and diagnostics."""
 
-    def __init__(self, controller: str) -> None:
-        """Listen to the loop of `controller`."""
+    def __init__(self) -> None:
+        """Begin to listen."""
         super().__init__('recorder')
         self._raw: dict[str, list[bytes]] = {}
         self.health: dict[str, dict[str, str]] = {}
-        for topic in ('joint_states', 'joint_commands', f'{controller}/desired_state'):
-            kept = self._raw.setdefault(topic.rsplit('/')[-1], [])
+        for topic in ('joint_states', 'joint_commands'):
+            kept = self._raw.setdefault(topic, [])
             self.create_subscription(JointState, topic, kept.append, DEEP, raw=True)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_health, 10)
 
@@ -50,6 +50,21 @@ class Recorder(Node):
         """Begin the recording anew."""
         for kept in self._raw.values():
             kept.clear()
+
+    def last(self, topic: str, joints: JointMap, field: str) -> tuple[int, np.ndarray]:
+        """Return stamp in ns and `field` of the newest message."""
+        message = deserialize_message(self._raw[topic][-1], JointState)
+        return nanoseconds(message.header.stamp), joints.read(message, field)
+
+    def last_stamp(self, topic: str) -> int:
+        """Return the stamp of the newest message in ns, 0 before there is one."""
+        if not self._raw[topic]:
+            return 0
+        # CDR: four bytes say the byte order, then seconds and nanoseconds of the header
+        order = 'little' if self._raw[topic][-1][1] else 'big'
+        raw = self._raw[topic][-1]
+        return (int.from_bytes(raw[4:8], order, signed=True) * 1_000_000_000
+                + int.from_bytes(raw[8:12], order))
 
     def read(self, topic: str, joints: JointMap, field: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the stamps in ns and `field`, one row a message, in the robot's order."""

@@ -61,6 +61,7 @@ class Simulator(Node):
         self._declare()
         self.simulation = Simulation(self.robot, self.initial, dt=self.period)
         self.hold = SafeHold(self.robot, self.hold_rate)
+        self._warm_up()
         self.health = Health(self, self._report)
         self.health.hardware = self.robot.name
         self.mode = 'paused' if self.start_paused else self._start_mode()
@@ -91,9 +92,17 @@ class Simulator(Node):
             self, 'start_held', True, 'hold the joints still until the first command')
         self.start_paused = declare(
             self, 'start_paused', False, 'start with the clock stopped, see ~/pause')
+        ranges = zip(self.robot.limits.lower.tolist(), self.robot.limits.upper.tolist())
         self.initial = np.array(declare_per_joint(
-            self, 'initial_positions.{joint}', self.robot.joint_names, 0.0,
-            'position at the start in rad or m', -1e6, 1e6))
+            self, 'initial_positions.{joint}', self.robot.joint_names,
+            [0.0 if low <= 0.0 <= high else 0.5 * (low + high) for low, high in ranges],
+            'position at the start in rad or m; 0, or the middle where 0 is beyond the limits',
+            -1e6, 1e6))
+
+    def _warm_up(self) -> None:
+        """Compile what the loop calls now: the first steps must not wait for it."""
+        self.simulation.step(self.hold.torque(0.0, self.simulation.q, self.simulation.v))
+        self.simulation.reset(self.initial)
 
     def _open(self, text: str) -> None:
         self._states = self.create_publisher(JointState, 'joint_states', STREAM)
