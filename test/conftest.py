@@ -1,0 +1,24 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Leaves the tests of the nodes out where ROS 2 is not installed, and says so."""
+
+from importlib.util import find_spec
+
+ROS = find_spec('rclpy') is not None
+collect_ignore_glob = [] if ROS else ['test_nodes*.py', 'test_demo.py']
+
+
+def pytest_report_header():
+    return [] if ROS else ['rclpy is not installed: the tests of the nodes are left out']
