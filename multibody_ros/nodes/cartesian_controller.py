@@ -82,8 +82,7 @@ class CartesianController(Controller):
 
     def _on_target(self, message: PoseStamped) -> None:
         try:
-            if not self.active or self._epoch is None:
-                raise MessageError('the controller is not active or has seen no joint state')
+            self.beginning()
             frame = message.header.frame_id
             if frame not in self.robot.link_names:
                 raise MessageError(f'frame_id {frame!r} is no link of {self.robot.name!r}, only: '

@@ -66,17 +66,15 @@ class ComputedTorqueController(Controller):
 
     def _on_trajectory(self, message: JointTrajectoryMessage) -> None:
         try:
-            if not self.active or self._epoch is None:
-                raise MessageError('the controller is not active or has seen no joint state')
-            self.law.trajectory = self._follow(message)
+            self.law.trajectory = self._follow(message, self.beginning())
         except ValueError as error:
             self.health.reject('~/joint_trajectory', error)
 
-    def _follow(self, message: JointTrajectoryMessage) -> JointTrajectory:
+    def _follow(self, message: JointTrajectoryMessage, epoch: int) -> JointTrajectory:
         """Return the way from the present reference through the points that are still ahead."""
         order = self.joints.order(message.joint_names)
         stamp = nanoseconds(message.header.stamp)
-        start = self.t if stamp == 0 else (stamp - self._epoch) * 1e-9
+        start = self.t if stamp == 0 else (stamp - epoch) * 1e-9
         times = np.array([start + 1e-9 * nanoseconds(p.time_from_start) for p in message.points])
         ahead = times > self.t + 1e-9
         if not ahead.any():

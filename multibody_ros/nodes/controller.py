@@ -141,6 +141,12 @@ class Controller(LifecycleNode):
         self.active = False
         return SUCCESS
 
+    def beginning(self) -> int:
+        """Return the stamp of t = 0 in ns; nothing can be asked of a controller before."""
+        if not self.active or self._epoch is None:
+            raise MessageError('the controller is not active or has seen no joint state')
+        return self._epoch
+
     def _close(self) -> None:
         self.active = False
         self.robot = self.law = None

@@ -100,8 +100,9 @@ class _Run:
         """Wait for the loop, let it follow the motion; return its first stamp, seconds taken."""
         recorder = self._recorder
         _say('waiting for simulator and controller ...')
-        if not self._spin(lambda: recorder.count('joint_commands') > 0
-                          and self._requests.get_subscription_count() > 0, PATIENCE):
+        if not self._spin(lambda: min(recorder.count('joint_states'),
+                                      recorder.count('joint_commands'),
+                                      self._requests.get_subscription_count()) > 0, PATIENCE):
             raise RuntimeError(f'no control loop after {PATIENCE:g} s: '
                                f'{recorder.count("joint_states")} joint states and '
                                f'{recorder.count("joint_commands")} commands seen')

@@ -16,6 +16,8 @@
 
 from __future__ import annotations
 
+from struct import unpack_from
+
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 from rclpy.node import Node
@@ -60,11 +62,10 @@ class Recorder(Node):
         """Return the stamp of the newest message in ns, 0 before there is one."""
         if not self._raw[topic]:
             return 0
-        # CDR: four bytes say the byte order, then seconds and nanoseconds of the header
-        order = 'little' if self._raw[topic][-1][1] else 'big'
         raw = self._raw[topic][-1]
-        return (int.from_bytes(raw[4:8], order, signed=True) * 1_000_000_000
-                + int.from_bytes(raw[8:12], order))
+        # CDR: four bytes that say the byte order, then seconds and nanoseconds of the header
+        sec, nanosec = unpack_from('<iI' if raw[1] else '>iI', raw, 4)
+        return int(sec) * 1_000_000_000 + int(nanosec)
 
     def read(self, topic: str, joints: JointMap, field: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the stamps in ns and `field`, one row a message, in the robot's order."""
