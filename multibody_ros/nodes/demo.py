@@ -26,7 +26,7 @@ from typing import Callable
 
 from .processes import DOMAINS, free_domain
 
-#: tracking worse than this many rad or m is a failure; an idle machine comes to 0.002
+#: tracking worse than this many rad or m is a failure; an idle machine comes to 0.003
 TOLERANCE = 0.05
 
 
