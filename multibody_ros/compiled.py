@@ -85,7 +85,7 @@ class CompiledModel:
     """
 
     def __init__(self, model: Model) -> None:
-        """Number the coordinates and take over the parameters; nothing is compiled yet."""
+        """Give numbers to the coordinates and take over the parameters; nothing is compiled yet."""
         self.model = model
         self.name = model.name
         self._coordinates = Coordinates(model)

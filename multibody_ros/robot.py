@@ -198,7 +198,7 @@ class Robot(CompiledModel):
                                      tau: ArrayLike) -> Derivatives:
         """Return the derivatives of the acceleration with respect to q, v and tau, exact."""
         inverse = self.inverse_dynamics_derivatives(q, v, self.forward_dynamics(q, v, tau))
-        M_inverse: Array = np.linalg.inv(inverse.u)
+        M_inverse = np.asarray(np.linalg.inv(inverse.u), dtype=np.float64)
         return Derivatives(-M_inverse @ inverse.q, -M_inverse @ inverse.v, M_inverse)
 
     @property

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Lagrange's equations with homogeneous transforms (theory.md section 2): slow and independent.
+"""
+Lagrange's equations with homogeneous transforms (theory.md section 2): slow and independent.
 
 Straight from the Model, with kinematics of its own and numpy; nothing of dynamics/ or of the tree
 is used. Joints of one coordinate, planar ones (three in a row) and mimic; no floating joints.
