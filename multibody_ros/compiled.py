@@ -39,7 +39,7 @@ R = TypeVar('R')
 LARGE = 120
 
 
-class compiled(Generic[P, R]):  # noqa: N801
+class compiled(Generic[P, R]):
     """
     A method whose place is taken, when first asked for, by machine code.
 
@@ -85,7 +85,7 @@ class CompiledModel:
     """
 
     def __init__(self, model: Model) -> None:
-        """Give numbers to the coordinates and take over the parameters; nothing is compiled yet."""
+        """Order the coordinates and take over the parameters; nothing is compiled yet."""
         self.model = model
         self.name = model.name
         self._coordinates = Coordinates(model)
