@@ -125,7 +125,8 @@ class CompiledModel:
                     self._payloads.added_to(self._links))
                 tag = repr(programs.whole_tree.bodies).encode() + tag
             elif name == 'regressor':
-                tag += repr(programs.tree.lump).encode()
+                # numpy's own repr rounds
+                tag += repr([(k, block.tolist()) for k, block in programs.tree.lump]).encode()
             kind = Interpreted if self.nv > LARGE and name in QUADRATIC else Kernel
             result = CartesianDynamics if name == 'cartesian_dynamics' else None
             self._kernels[key] = kind(program, tag, [shared], result)

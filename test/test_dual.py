@@ -42,7 +42,8 @@ def test_derivative_equals_complex_step(name, direction):
     x, y = 0.7, 1.3
     function = FUNCTIONS[name]
     result = function(Dual(x, direction[0]), Dual(y, direction[1]))
-    stepped = function(Complex(complex(x, H * direction[0])), Complex(complex(y, H * direction[1])))
+    stepped = function(Complex(complex(x, H * direction[0])),
+                       Complex(complex(y, H * direction[1])))
     assert result.value == pytest.approx(function(x, y), rel=1e-15)
     assert derivative(result) == pytest.approx(derivatives([stepped])[0], rel=1e-14, abs=1e-15)
 
@@ -54,6 +55,16 @@ def test_duals_of_expressions_record_the_same_derivative(name):
         function(Dual(x[0], dx[0]), Dual(x[1], dx[1]))), (2, 2))
     expected = derivative(function(Dual(0.7, 0.3), Dual(1.3, -1.7)))
     assert evaluate(recording, (0.7, 1.3), (0.3, -1.7))[0] == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize('name', FUNCTIONS)
+def test_an_expression_meets_a_dual_as_a_constant(name):
+    function = FUNCTIONS[name]
+    recording = record(lambda x: [derivative(function(x[0], Dual(x[1], 1.0))),
+                                  derivative(function(Dual(x[0], 1.0), x[1]))], (2,))
+    expected = [derivative(function(Dual(0.7, 0.0), Dual(1.3, 1.0))),
+                derivative(function(Dual(0.7, 1.0), Dual(1.3, 0.0)))]
+    assert evaluate(recording, (0.7, 1.3)) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize('name', FUNCTIONS)
@@ -69,9 +80,48 @@ def test_a_structural_zero_stays_one():
     assert isinstance(0.0 / Dual(1.0, 2.0), float)
 
 
-def test_second_derivative_by_nesting():
-    x = Dual(Dual(0.7, 1.0), 1.0)
-    assert sin(x).derivative.derivative == pytest.approx(-sin(0.7), rel=1e-15)
+@pytest.mark.parametrize('name', FUNCTIONS)
+@pytest.mark.parametrize('first, second', [
+    ((1.0, 0.0), (1.0, 0.0)), ((0.0, 1.0), (0.0, 1.0)), ((0.3, -1.7), (0.9, 0.4))])
+def test_second_derivative_by_nesting_equals_complex_step_of_the_first(name, first, second):
+    function = FUNCTIONS[name]
+    x, y = (Dual(Dual(value, b), a) for value, a, b in zip((0.7, 1.3), first, second))
+    result = derivative(derivative(function(x, y)))
+    x, y = (Dual(Complex(complex(value, H * b)), a)
+            for value, a, b in zip((0.7, 1.3), first, second))
+    expected = derivatives([derivative(function(x, y))])[0]
+    assert result == pytest.approx(expected, rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize('name', FUNCTIONS)
+def test_nested_duals_of_expressions_record_the_same_second_derivative(name):
+    function = FUNCTIONS[name]
+
+    def second(x, a, b):
+        return derivative(derivative(function(
+            *(Dual(Dual(*parts[:2]), parts[2]) for parts in zip(x, b, a)))))
+
+    arguments = (0.7, 1.3), (0.3, -1.7), (0.9, 0.4)
+    recording = record(second, (2, 2, 2))
+    assert evaluate(recording, *arguments)[0] == pytest.approx(
+        second(*arguments), rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize('turn', [0.3, 1.2, 1.9, 2.8, -0.4, -1.3, -2.0, -3.0])
+def test_an_angle_turns_as_its_point_does_in_every_quadrant(turn):
+    t = Dual(turn, 1.0)
+    assert derivative(atan2(2.0 * sin(t), 2.0 * cos(t))) == pytest.approx(1.0, rel=1e-15)
+    assert derivative(atan2(sin(turn), cos(turn) + Dual(0.0, 1.0))) == pytest.approx(
+        -sin(turn), rel=1e-15)
+    assert derivative(atan2(sin(turn) + Dual(0.0, 1.0), cos(turn))) == pytest.approx(
+        cos(turn), rel=1e-15)
+
+
+def test_a_derivative_is_that_of_the_branch_taken():
+    for x, expected in ((0.9, 2.0 * 0.9), (1.0, 3.0), (1.1, 3.0)):
+        t = Dual(x, 1.0)
+        assert derivative(where(t, 1.0, t * t, 3.0 * t)) == expected
+        assert derivative(where(1.0, t, t * t, 3.0 * t)) == (2.0 * x if x > 1.0 else 3.0)
 
 
 def test_shown_with_both_parts():

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Object files kept on disk, so that a robot is compiled once.
+"""
+Object files kept on disk, so that a robot is compiled once.
 
 A file is written under another name and then renamed, so that a reader sees it whole or not at
 all; a digest of its key and content stands in front, so that damage, or a file under another's

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 import sys
 from typing import Any, Callable
 
@@ -30,22 +31,15 @@ _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 #: in PyTypeObject: where objects of the type keep the function that calls them (PEP 590)
 _VECTORCALL_OFFSET, _HAS_VECTORCALL = 56, 1 << 11
 
-_release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(('Py_DecRef', ctypes.pythonapi))
+_NEW_FUNCTION = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ('PyCFunction_NewEx', ctypes.pythonapi))
 
 
 class Context(np.ndarray):
     """The emitted function's `self`: addresses, and what must live as long as the function."""
 
     keep: tuple[Any, ...] = ()
-    arrays: slice = slice(0, 0)
-
-    def __del__(self) -> None:
-        """Give back the arrays kept for reuse."""
-        slots = self.view(np.ndarray)[self.arrays]
-        addresses = slots.tolist()
-        slots[:] = 0
-        for address in addresses:
-            _release(address)
 
 
 class _MethodDef(ctypes.Structure):
@@ -53,8 +47,15 @@ class _MethodDef(ctypes.Structure):
                 ('flags', ctypes.c_int), ('doc', ctypes.c_char_p)]
 
 
+@cache
+def _exported(name: str) -> int:
+    """Return the address of a function of Python's C interface."""
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+@cache
 def _array_api(index: int) -> int:
-    """Return a function of numpy's C interface by its place in the published table."""
+    """Return that of a function of numpy's C interface by its place in the published table."""
     multiarray = sys.modules.get('numpy._core._multiarray_umath') \
         or sys.modules['numpy.core._multiarray_umath']
     get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -72,30 +73,28 @@ def _vectorcall(function: Any) -> int | None:
 
 def python_function(program: Program, library: Library, slow: Callable, shared: list[np.ndarray],
                     result: type | None = None) -> Callable:
-    """Return the emitted function as a Python callable.
+    """
+    Return the emitted function as a Python callable.
 
     `slow` answers what the code does not, `shared` are the arrays of the shared inputs, `result`
     the named tuple of several outputs.
     """
-    def exported(name: str) -> int:
-        return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-
     if _vectorcall(slow) is None:
         def answer(*values: Any, **named: Any) -> Any:
             return slow(*values, **named)
     else:
         answer = slow
+    # arrays to use again: numpy releases what it finds in an array of objects, null or not
+    old = np.empty(len(program.outputs), dtype=object)
+    ctypes.memset(old.ctypes.data, 0, old.nbytes)
     address = {'ndarray': id(np.ndarray), 'float64': id(np.dtype(float)), 'slow': id(answer),
-               'vectorcall': _vectorcall(answer), 'result': id(result),
+               'vectorcall': _vectorcall(answer), 'result': id(result), 'old': old.ctypes.data,
                'PyArray_New': _array_api(93)}
-    words = [address.get(name) or exported(name) for name in SLOTS]
+    words = [address.get(name) or _exported(name) for name in SLOTS]
     words += [array.ctypes.data for array in shared]
-    context = np.array(words + [0] * len(program.outputs), dtype=np.uint64).view(Context)
-    context.arrays = slice(len(words), None)
+    context = np.array(words, dtype=np.uint64).view(Context)
     definition = _MethodDef(program.name.encode(), library.address('entry'),
                             _METH_FASTCALL_KEYWORDS, None)
-    context.keep = (library, answer, tuple(shared), result, definition)
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
-        ('PyCFunction_NewEx', ctypes.pythonapi))
-    emitted: Callable = make(ctypes.addressof(definition), context, None)
+    context.keep = (library, answer, tuple(shared), result, old, definition)
+    emitted: Callable = _NEW_FUNCTION(ctypes.addressof(definition), context, None)
     return emitted

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Dual numbers over any scalar: exact derivatives by forward mode.
+"""
+Dual numbers over any scalar: exact derivatives by forward mode.
 
 A Dual carries a value and its derivative along one direction; both may be floats or expressions.
 A derivative that is not there is the float 0.0, and what it multiplies folds away.

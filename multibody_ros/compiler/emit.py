@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""LLVM assembly of a recording: straight-line code over doubles or over SIMD vectors of them.
+"""
+LLVM assembly of a recording: straight-line code over doubles or over SIMD vectors of them.
 
 The same text serves both, only the type differs, and products and sums are fused here and not by
 LLVM, so that the code for one state and the code for a batch give the same bits.
@@ -73,7 +74,8 @@ class Types:
 
 
 def fusions(recording: Recording) -> dict[int, int]:
-    """Choose for sums the product to take in: {sum: position of the product's argument}.
+    """
+    Choose for sums the product to take in: {sum: position of the product's argument}.
 
     A product goes into a fused operation where all that use it are sums, so that none is computed
     twice for nothing.
@@ -151,7 +153,8 @@ class Body:
         return value
 
     def sine_and_cosine(self, x: str) -> tuple[str, str]:
-        """Return both, to 2 ulp and 1e-33 |x| up to |x| = 1e6; NaN and infinity give NaN.
+        """
+        Return both, to 2 ulp and 1e-33 |x| up to |x| = 1e6; NaN and infinity give NaN.
 
         Cody-Waite reduction to [-pi/4, pi/4], fdlibm's polynomials, quadrant by the low bits of
         the rounded quotient.
@@ -208,7 +211,8 @@ class Emitter:
 
     def __init__(self, recording: Recording, body: Body, load,
                  like: Emitter | None = None) -> None:
-        """Prepare; `load(input, index)` returns the name an input's value goes by.
+        """
+        Prepare; `load(input, index)` returns the name an input's value goes by.
 
         `like` is another emitter of the same recording, which has planned it already.
         """

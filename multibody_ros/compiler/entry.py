@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A Python function in machine code around a compiled one: no interpreter between call and result.
+"""
+A Python function in machine code around a compiled one: no interpreter between call and result.
 
 The emitted function takes CPython's fast calling convention, recognises ready float64 arrays by
 reading their fields as compiled extensions do (numpy's PyArrayObject; checked once at import),
@@ -47,7 +48,7 @@ _FRESH_2D = 0x505
 _TUPLE_HASH = 24 if tuple.__basicsize__ == 32 else None
 
 #: what the emitted code finds in its `self`, an array of addresses
-SLOTS = ('ndarray', 'float64', 'slow', 'vectorcall', 'PyArray_New', 'Py_DecRef',
+SLOTS = ('ndarray', 'float64', 'old', 'slow', 'vectorcall', 'PyArray_New', 'Py_DecRef',
          'PyFloat_FromDouble', 'result', 'PyType_GenericAlloc', 'PyTuple_SetItem')
 
 
@@ -81,7 +82,6 @@ def entry_text(program: Program) -> str:
     shared = [k for k, given in enumerate(program.inputs) if given.shared]
     place = {name: k for k, name in enumerate(SLOTS)}
     place.update({f'shared{k}': len(SLOTS) + n for n, k in enumerate(shared)})
-    place.update({f'array{k}': len(SLOTS) + len(shared) + k for k in range(len(program.outputs))})
 
     def add(*more: str) -> None:
         lines.extend(more)
@@ -105,6 +105,7 @@ def entry_text(program: Program) -> str:
     field('self', _DATA, 'ptr', 'context')
     slot('ndarray', 'ndarray')
     slot('float64', 'float64')
+    slot('old', 'old')
     slot('Py_DecRef', 'release')
     add(f'  %count.ok = icmp eq i64 %nargs, {len(own)}',
         '  %plain = icmp eq ptr %kwnames, null', '  %called = and i1 %count.ok, %plain')
@@ -163,7 +164,7 @@ def _reuse(k: int, shape: tuple[int, ...], slot: Callable, field: Callable, add:
     a = f'out{k}'
     both_orders = 0 in shape or sum(n > 1 for n in shape) < 2
     add(f'  br label %{a}.look', f'{a}.look:')
-    slot(f'array{k}', f'{a}.old')
+    field('old', 8 * k, 'ptr', f'{a}.old')
     add(f'  %{a}.any = icmp ne ptr %{a}.old, null')
     go_on(f'{a}.any', f'{a}.test', f'{a}.make')
     add(f'  %{a}.count = load i32, ptr %{a}.old')

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Expressions that record themselves: scalars whose arithmetic goes onto a tape.
+"""
+Expressions that record themselves: scalars whose arithmetic goes onto a tape.
 
 Every operation is looked up before it is written (hash-consing), so equal terms are computed once.
 Constants are plain Python floats until they meet an expression, so folding needs no rules of its
@@ -64,7 +65,11 @@ class Tape:
 
 
 class Expression:
-    """A scalar known by how it is computed."""
+    """
+    A scalar known by how it is computed.
+
+    Where it meets a scalar built on expressions, a dual number, that one's rules hold.
+    """
 
     __slots__ = ('index', 'operation', 'tape')
 
@@ -91,6 +96,8 @@ class Expression:
     def __add__(self, other: Scalar) -> Scalar:
         """Return the sum."""
         if not isinstance(other, Expression):
+            if not isinstance(other, (float, int)):
+                return NotImplemented
             if other == 0.0:
                 return self
             other = self.tape.constant(other)
@@ -106,7 +113,7 @@ class Expression:
     def __sub__(self, other: Scalar) -> Scalar:
         """Return the difference."""
         if not isinstance(other, Expression):
-            return self + -other
+            return self + -other if isinstance(other, (float, int)) else NotImplemented
         if other is self:
             return 0.0
         if other._negated:
@@ -126,6 +133,8 @@ class Expression:
     def __mul__(self, other: Scalar) -> Scalar:
         """Return the product."""
         if not isinstance(other, Expression):
+            if not isinstance(other, (float, int)):
+                return NotImplemented
             if other == 0.0:
                 return 0.0
             if other == 1.0:
@@ -145,6 +154,8 @@ class Expression:
     def __truediv__(self, other: Scalar) -> Scalar:
         """Return the quotient."""
         if not isinstance(other, Expression):
+            if not isinstance(other, (float, int)):
+                return NotImplemented
             if other == 1.0:
                 return self
             other = self.tape.constant(other)
@@ -178,6 +189,8 @@ class Expression:
 
     def atan2(self, x: Scalar) -> Expression:
         """Return the angle of the point (`x`, self)."""
+        if not isinstance(x, (Expression, float, int)):
+            return x.ratan2(self)
         return self.tape.write('atan2', self.index, self.tape.lift(x).index)
 
     def ratan2(self, y: Scalar) -> Expression:
@@ -188,6 +201,9 @@ class Expression:
         """Return `yes` where `a` < `b`, else `no`."""
         if yes is no:
             return yes
+        for scalar in (a, b, yes, no):
+            if not isinstance(scalar, (Expression, float, int)):
+                return scalar.where(a, b, yes, no)
         return self.tape.write('where', *(self.tape.lift(x).index for x in (a, b, yes, no)))
 
     def __lt__(self, other: Scalar) -> bool:
@@ -245,7 +261,8 @@ def flatten(nested) -> list:
 
 
 def record(function: Callable, sizes: Sequence[int]) -> Recording:
-    """Run `function` on one list of expressions per input and keep what it did.
+    """
+    Run `function` on one list of expressions per input and keep what it did.
 
     `sizes` are the lengths of the inputs. The outputs are the scalars that `function` returns,
     nested in lists and tuples as it likes.

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Elementary functions over any scalar: a float computes, an expression records, a dual derives.
+"""
+Elementary functions over any scalar: a float computes, an expression records, a dual derives.
 
 A scalar that is not a plain number carries the function as a method of the same name.
 """

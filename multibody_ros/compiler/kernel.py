@@ -74,7 +74,8 @@ class Kernel:
 
     def __init__(self, program: Program, key: bytes, shared: Sequence[np.ndarray] = (),
                  result: type | None = None) -> None:
-        """Prepare `program`; `key` tells apart programs of one name whose functions differ.
+        """
+        Prepare `program`; `key` tells apart programs of one name whose functions differ.
 
         `shared` are the arrays of the shared inputs, read at every call; `result` is the named
         tuple for programs of several outputs.
@@ -130,7 +131,8 @@ class Kernel:
             self.program, self._library('state'), slow, self.shared, self.result)
 
     def run(self, inputs: Sequence[np.ndarray], rows: int | None) -> tuple[list[np.ndarray], bool]:
-        """Run on contiguous float64 arrays; `rows` is the batch size, None for one state.
+        """
+        Run on contiguous float64 arrays; `rows` is the batch size, None for one state.
 
         Returns the outputs, and whether all of them are good.
         """

@@ -22,6 +22,10 @@ import threading
 import llvmlite
 import llvmlite.binding as llvm
 
+if llvm.llvm_version_info < (16,):      # which wrote pointers with the type of what they point to
+    raise ImportError(f'llvmlite {llvmlite.__version__} is too old for multibody_ros: it takes '
+                      '0.45 or newer (pip install --upgrade llvmlite)')
+
 _LOCK = threading.Lock()
 
 

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whole functions around straight-line code: for one state, and for a batch of states.
+"""
+Whole functions around straight-line code: for one state, and for a batch of states.
 
     double state(ptr in_0, ..., ptr out_0, ...)           one state
     double batch(i64 rows, ptr in_0, ..., ptr out_0, ...) `rows` states, at least one vector full
@@ -61,7 +62,8 @@ class Output:
 
 @dataclass(frozen=True)
 class Program:
-    """What to compile: a function of scalars, and the arrays it reads and writes.
+    """
+    What to compile: a function of scalars, and the arrays it reads and writes.
 
     With `guarded` the function returns one scalar more than the outputs hold, positive where the
     outputs are good.
