@@ -370,7 +370,7 @@ def test_the_name_depends_on_all_that_decides_the_code(monkeypatch):
 def arm(moved, offset):
     """Return an arm of two joints and a flange, one of them moved."""
     def origin(name):
-        return f'<origin xyz="{0.25 + (name == moved) * offset!r} 0 0.1" rpy="0.3 0 0"/>'
+        return f'<origin xyz="0.1 {0.25 + (name == moved) * offset!r} 0" rpy="0.3 0.2 0"/>'
 
     return load_urdf(robot(
         link('base'), link('upper'), link('lower'), link('flange'),
