@@ -52,7 +52,7 @@ setup(
     ],
     zip_safe=False,
     install_requires=[
-        'llvmlite>=0.42',
+        'llvmlite>=0.45',
         'numpy>=1.24',
         'scipy>=1.10',
         'urdf-parser-py>=0.0.4',
