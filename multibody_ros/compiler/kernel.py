@@ -53,7 +53,7 @@ def _source() -> bytes:
     root = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob('*.py')):
-        if path.parent.name not in ('control', 'nodes'):
+        if path.parent.name not in ('nodes', 'trajectory'):
             digest.update(path.read_bytes())
     return digest.digest()
 

@@ -15,8 +15,9 @@
 """Control laws and trajectories: plain objects, state in, torque out."""
 
 from . import trajectory
-from .cartesian import CartesianControl, pose_error
-from .joint import ComputedTorque, GravityCompensation, SafeHold
+from .hold import GravityCompensation, SafeHold
+from .joint import ComputedTorque, IndependentJoint, PDGravity, PDPlus
+from .safety import Safety, Torque
 
-__all__ = ['CartesianControl', 'ComputedTorque', 'GravityCompensation', 'SafeHold',
-           'pose_error', 'trajectory']
+__all__ = ['ComputedTorque', 'GravityCompensation', 'IndependentJoint', 'PDGravity', 'PDPlus',
+           'SafeHold', 'Safety', 'Torque', 'trajectory']

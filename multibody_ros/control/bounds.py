@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The last thing every control law does: no torque that is not a number or beyond the limits."""
+"""Checks of numbers, and errors that name the joint."""
 
 from __future__ import annotations
 
@@ -37,21 +37,35 @@ def bounded(robot: Robot, tau: Array, t: float) -> Array:
 def first_bad(robot: Robot, values: Array) -> str:
     """Name the first joint whose entry in `values` (order of v) is not finite, with the value."""
     index = int(np.argmin(np.isfinite(values)))
+    return f"{values[index]} at joint '{joint_at(robot, index)}'"
+
+
+def joint_at(robot: Robot, index: int) -> str:
+    """Return the joint that entry `index` of v belongs to."""
     for name in robot.joint_names:
         place = robot.v_index[name]
         if place.start <= index < place.stop:
-            return f"{values[index]} at joint '{name}'"
+            return name
     raise ValueError(f'robot {robot.name!r} has {robot.nv} velocities, entry {index} is none')
 
 
-def gain(robot: Robot, name: str, values: ArrayLike) -> Array:
+def gain(robot: Robot, name: str, values: ArrayLike, infinite: bool = False) -> Array:
     """Return one non-negative gain a velocity coordinate from a number or a vector of nv."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape not in ((), (robot.nv,)):
         raise ValueError(f'{name} must be a number or {robot.nv} numbers, not {array.shape}')
     array = np.broadcast_to(array, (robot.nv,)).copy()
-    if not np.isfinite(array).all():
+    if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
         raise ValueError(f'{name} is {first_bad(robot, array)}')
     if (array < 0.0).any():
         raise ValueError(f'{name} must not be negative, but holds {array.min():g}')
     return array
+
+
+def six(name: str, values: ArrayLike, infinite: bool = False) -> Array:
+    """Return six non-negative numbers, [linear; angular], from one or six."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape not in ((), (6,)) or np.isnan(array).any() or (array < 0.0).any() \
+            or not (infinite or np.isfinite(array).all()):
+        raise ValueError(f'{name} must be one or six non-negative numbers, not {values}')
+    return np.broadcast_to(array, (6,)).copy()
