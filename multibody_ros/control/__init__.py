@@ -15,9 +15,14 @@
 """Control laws and trajectories: plain objects, state in, torque out."""
 
 from . import trajectory
+from .adaptive import AdaptiveControl
+from .cartesian import CartesianControl
 from .hold import GravityCompensation, SafeHold
+from .impedance import CartesianImpedance
 from .joint import ComputedTorque, IndependentJoint, PDGravity, PDPlus
 from .safety import Safety, Torque
+from .task import pose_error
 
-__all__ = ['ComputedTorque', 'GravityCompensation', 'IndependentJoint', 'PDGravity', 'PDPlus',
+__all__ = ['AdaptiveControl', 'CartesianControl', 'CartesianImpedance', 'ComputedTorque',
+           'GravityCompensation', 'IndependentJoint', 'PDGravity', 'PDPlus', 'pose_error',
            'SafeHold', 'Safety', 'Torque', 'trajectory']

@@ -12,32 +12,28 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Control laws in operational space."""
+"""Control of a link's motion, and of the force it exerts, in operational space."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Mapping, Sequence, TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .bounds import bounded, gain
-from .rotation import log_rotation
+from .bounds import six
+from .law import Outcome, Setting
+from .safety import Safety
+from .state import State
+from .task import chosen, DIRECTIONS, TaskLaw
 from .trajectory import Trajectory
+from .vectors import apply, apply_transposed, Vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-Array = NDArray[np.float64]
 
-
-def pose_error(T_WB: Array, T_WD: Array) -> Array:
-    """Return what carries B to D: [way; rotation vector of R_WD R_WB^T], world axes."""
-    turn = log_rotation(T_WD[:3, :3] @ T_WB[:3, :3].T)
-    return np.concatenate([T_WD[:3, 3] - T_WB[:3, 3], turn])
-
-
-class CartesianControl:
+class CartesianControl(TaskLaw):
     """
     Operational space control of one link's pose (Khatib, 1987), a posture in its null space.
 
@@ -45,51 +41,59 @@ class CartesianControl:
     with N = 1 - J^T Jbar^T. This is theory's F = Mx (...) + Cx x' + gx with the velocity products
     taken from q' itself, so that motion in the null space does not disturb the task. Closed
     loop away from singularities and limits: e'' + K_d e' + K_p e = 0 with e the pose error in
-    world axes (for rotations to first order in e), whatever the null space does.
+    world axes (for rotations to first order in e), whatever the null space does. Along force
+    directions the link exerts `wrench` instead of following, with x'' = -K_d x' while it is free.
     """
 
-    def __init__(self, robot: Robot, link: str, trajectory: Trajectory,
+    kp = Setting()
+    kd = Setting()
+    wrench = Setting()
+
+    def __init__(self, robot: Robot, link: str, trajectory: Trajectory | None = None,
                  kp: ArrayLike = 100.0, kd: ArrayLike = 20.0, posture: ArrayLike | None = None,
-                 posture_kp: ArrayLike = 0.0, posture_kd: ArrayLike = 5.0) -> None:
+                 posture_kp: ArrayLike = 0.0, posture_kd: ArrayLike = 5.0, *,
+                 directions: str | Sequence[str] = 'pose', force_directions: Sequence[str] = (),
+                 wrench: ArrayLike = 0.0, axes: ArrayLike | None = None,
+                 damped_below: float = 1e-3, safety: Safety | None = None) -> None:
         """
         Take the `link` to guide and a `trajectory` of poses, see PoseTrajectory.
 
-        `kp` in 1/s^2 and `kd` in 1/s are one number or six, [linear; angular]; `posture_kp` and
-        `posture_kd` act in the null space only, towards the configuration `posture`.
+        `kp` in 1/s^2 and `kd` in 1/s are one number or six, [linear; angular]. `wrench` is what
+        the link exerts along the `force_directions`, [N; N m]. `damped_below`, see
+        singular.damped_inverse; the rest, see TaskLaw.
         """
-        if link not in robot.link_names:
-            raise ValueError(f'robot {robot.name!r} has no link {link!r}, only: '
-                             + ', '.join(robot.link_names))
-        self.robot = robot
-        self.link = link
-        self.trajectory = trajectory
-        self.kp = _six('kp', kp)
-        self.kd = _six('kd', kd)
-        self.posture = None if posture is None else np.array(posture, dtype=np.float64)
-        if self.posture is not None and self.posture.shape != (robot.nq,):
-            raise ValueError(f'posture must have {robot.nq} entries, not {self.posture.shape}')
-        self.posture_kp = gain(robot, 'posture_kp', posture_kp)
-        self.posture_kd = gain(robot, 'posture_kd', posture_kd)
+        forced = chosen(force_directions) if len(force_directions) else ()
+        rows = sorted({*chosen(directions), *forced})
+        self._forced = forced
+        push = np.broadcast_to(np.asarray(wrench, dtype=np.float64), (6,)).copy()
+        if not np.isfinite(push).all():
+            raise ValueError(f'wrench must be six finite numbers, not {wrench}')
+        super().__init__(
+            robot, link, trajectory, {'kp': six('kp', kp), 'kd': six('kd', kd), 'wrench': push},
+            posture, posture_kp, posture_kd, [DIRECTIONS[i] for i in rows], axes, damped_below,
+            safety, kind=repr(forced))
 
-    def torque(self, t: float, q: Array, v: Array) -> Array:
-        """Return the joint torques for state `q`, `v` at time `t`."""
-        robot = self.robot
-        pose_d, twist_d, rate_d = self.trajectory.sample(t)
-        x = robot.cartesian_dynamics(q, v, self.link)
-        J = x.jacobian
-        e = pose_error(robot.pose(q, self.link), pose_d)
-        a = rate_d + self.kd * (twist_d - J @ v) + self.kp * e
-        tau = J.T @ (x.mass @ (a - x.jacobian_dot @ v)) + robot.bias_torque(q, v)
-        a_null = -self.posture_kd * v
-        if self.posture is not None:
-            a_null += self.posture_kp * robot.difference(q, self.posture)
-        tau_null = robot.mass_matrix(q) @ a_null
-        tau += tau_null - J.T @ (x.consistent_inverse.T @ tau_null)
-        return bounded(robot, tau, t)
-
-
-def _six(name: str, values: ArrayLike) -> Array:
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape not in ((), (6,)) or not np.isfinite(array).all() or (array < 0.0).any():
-        raise ValueError(f'{name} must be one or six non-negative numbers, not {values}')
-    return np.broadcast_to(array, (6,)).copy()
+    def equations(self, x: State, k: Mapping[str, Vector], *reference: Vector) -> Outcome:
+        """Write the law."""
+        pose_d, twist_d, rate_d = reference
+        way = self.errors(x, k, pose_d)
+        twist_d, rate_d = self.along(k, twist_d), self.along(k, rate_d)
+        J, drift = self.jacobians(x, k)
+        Mx, margin = self.mass(x, k, J)
+        wanted, corrected = [], []
+        pushed: list[Any] = [0.0] * len(self.rows)
+        error: list[Any] = [0.0] * 6
+        for n, (i, speed) in enumerate(zip(self.rows, apply(J, x.v))):
+            if i in self._forced:
+                wanted.append(-drift[n])
+                corrected.append(-1.0 * k['kd'][i] * speed)
+                pushed[n] = k['wrench'][i]
+            else:
+                wanted.append(rate_d[i] - drift[n])
+                corrected.append(k['kd'][i] * (twist_d[i] - speed) + k['kp'][i] * way[i])
+                error[i] = way[i]
+        return Outcome({
+            'inertia': apply_transposed(J, apply(Mx, wanted)), 'coriolis': x.coriolis,
+            'gravity': x.gravity, 'feedback': apply_transposed(J, apply(Mx, corrected)),
+            'feedforward': apply_transposed(J, pushed),
+            'posture': self.null_space(x, k, J, Mx)}, error, [margin])

@@ -41,19 +41,15 @@ LARGE = 60
 class Compiled:
     """Callable with the program's own inputs; the parameters and settings are read in place."""
 
-    def __init__(self, robot: Robot, program: Program, key: str, settings: Array, result: type,
-                 parameters: Array | None = None) -> None:
-        """
-        Compile a program whose first inputs are the parameters, the settings, q and v.
-
-        `parameters` are those of the robot, with its payload, unless given.
-        """
+    def __init__(self, robot: Robot, program: Program, key: str, settings: Array,
+                 result: type) -> None:
+        """Compile a program whose first inputs are the parameters, the settings, q and v."""
         self._robot = robot
         self._program = program
         self._key = robot._programs.key + key.encode()
         self._settings = settings
         self._result = result
-        self._kernel = self._made(robot._shared if parameters is None else parameters)
+        self._kernel = self._made(robot._shared)
         self.function = self._kernel.python_function(self._slow)
 
     def loaded(self) -> bool:

@@ -51,7 +51,7 @@ class JointLaw(Law):
             robot, safety, {'kp': gain(robot, 'kp', kp), 'kd': gain(robot, 'kd', kd),
                             'damping': robot.damping, 'coulomb': robot.friction},
             {'q_d': robot.nq, 'v_d': robot.nv, 'a_d': robot.nv, 'effort_d': robot.nv},
-            robot.nv, error_limits(robot), repr(friction))
+            robot.nv, error_limits(robot), kind=repr(friction))
         self._no_effort = np.zeros(robot.nv)
         self.trajectory = trajectory
 

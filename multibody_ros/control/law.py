@@ -42,18 +42,18 @@ class Answer(NamedTuple):
     """What one run of the compiled law gives."""
 
     torque: Array
-    #: the terms, the torque, the tracking error, the singularity measure
+    #: the terms, the torque, the tracking error, and what a law notes besides
     record: Array
     #: the largest tracking error as a share of its limit
     excess: float
 
 
 class Outcome(NamedTuple):
-    """What the equations of a law give: terms by name, the error they act on, a margin."""
+    """What the equations of a law give: terms by name, the error they act on, and notes."""
 
     terms: Mapping[str, Vector]
     error: Vector = ()
-    singularity: Any = 1.0
+    notes: Vector = ()
 
 
 class Setting:
@@ -87,13 +87,14 @@ class Law:
 
     def __init__(self, robot: Robot, safety: Safety | None, settings: Mapping[str, Array],
                  reference: Mapping[str, int], errors: int = 0, tracking: ArrayLike = math.inf,
-                 kind: str = '', parameters: Array | None = None) -> None:
+                 notes: int = 0, kind: str = '') -> None:
         """
         Compile the equations for a robot.
 
         `settings` are the arrays the equations read, `reference` names the arrays that come with
         every call and gives their sizes, `errors` is the length of the tracking error and
-        `tracking` its limit; `kind` tells apart laws of one class whose equations differ.
+        `tracking` its limit, `notes` how many numbers the law notes besides; `kind` tells apart
+        laws of one class whose equations differ.
         """
         self.robot = robot
         self.safety = Safety() if safety is None else safety
@@ -111,7 +112,7 @@ class Law:
             tracking if safe.tracking is None else safe.tracking, dtype=np.float64), (errors,))
         self._clock = self._settings['clock']
         self._stops = safe.stops(robot) if safe.limit_rate > 0.0 else []
-        size = ROWS * robot.nv + errors + 1
+        size = ROWS * robot.nv + errors + notes
         inputs = {'q': robot.nq, 'v': robot.nv, 'before': size, **reference}
         program = Program(
             type(self).__name__,
@@ -121,9 +122,10 @@ class Law:
             (Output('torque', (robot.nv,)), Output('record', (size,)), Output('excess', ())),
             self._guarded, guarded=True)
         key = repr((kind, self._places, self._stops, safe.limit_rate, safe.stop_rate))
-        self._compiled = Compiled(robot, program, key, self._flat, Answer, parameters)
+        self._compiled = Compiled(robot, program, key, self._flat, Answer)
         self._run = self._compiled.function
         self._reference: tuple[Array, ...] = tuple(np.zeros(n) for n in reference.values())
+        self._errors = slice(ROWS * robot.nv, ROWS * robot.nv + errors)
         self._latest = self._before = np.zeros(size)
         self._arguments: tuple[Array, ...] = ()
         self.stopped = ''
@@ -189,7 +191,7 @@ class Law:
     @property
     def error(self) -> Array:
         """The tracking error of the last call, in rad or m."""
-        return self._latest[ROWS * self.robot.nv:-1].copy()
+        return self._latest[self._errors].copy()
 
     def _rows(self, record: Array) -> Array:
         return record[:ROWS * self.robot.nv].reshape(ROWS, self.robot.nv).copy()
@@ -240,7 +242,7 @@ class Law:
         reach = [rate * dt for rate in k['rates']]
         bounded = limited(tau, before[(ROWS - 1) * nv:ROWS * nv], reach, k['effort'])
         terms['limiter'] = minus(bounded, tau)
-        record = [*terms.values(), bounded, outcome.error, outcome.singularity]
+        record = [*terms.values(), bounded, list(outcome.error), list(outcome.notes)]
         good = where(0.0, x.definiteness, finite(tau), -1.0) if self._stops else finite(tau)
         for place in self.robot._programs.coordinates.quaternions():
             good = where(0.0, dot(q[place], q[place]), good, -1.0)

@@ -12,20 +12,33 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The exponential map of rotations and its inverse."""
+"""The exponential map of rotations and its inverse, over any scalars."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiler.functions import atan2, cos, sin, sqrt, where
+from .vectors import dot, Matrix, times, Vector
+
 Array = NDArray[np.float64]
+
+#: the square of an angle below which (1 - x/2 cot x/2) / x^2 is taken from its series
+SMALL = 0.01
+
+
+def cross_matrix(w: Array) -> Array:
+    """Return S(w): S(w) x = w x x."""
+    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
 
 
 def exp_rotation(w: Array) -> Array:
     """Return the matrix of the turn by |w| about w: 1 + S(u) sin t + 2 S(u)^2 sin^2(t/2)."""
     angle = float(np.linalg.norm(w))
-    S = np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+    S = cross_matrix(w)
     # sin(t)/t and 2 sin^2(t/2)/t^2 in forms that are exact at t = 0 (numpy's sinc is of pi x)
     first = np.sinc(angle / np.pi)
     second = 0.5 * np.sinc(0.5 * angle / np.pi)**2
@@ -33,23 +46,53 @@ def exp_rotation(w: Array) -> Array:
 
 
 def log_rotation(R: Array) -> Array:
+    """Return the rotation vector of `R`, of length 0 to pi."""
+    return np.array(rotation_vector(R.tolist()))
+
+
+def rotation_vector(R: Matrix) -> Vector:
     """
-    Return the rotation vector of `R`, of length 0 to pi, by way of the unit quaternion.
+    Return the rotation vector of `R`, of length 0 to pi, by way of the quaternion.
 
     The quaternion is taken from its largest component (Shepperd, 1978), so that half turns and
     vanishing turns are both exact.
     """
-    K = np.array([R[0, 0] - R[1, 1] - R[2, 2], R[1, 1] - R[0, 0] - R[2, 2],
-                  R[2, 2] - R[0, 0] - R[1, 1], R[0, 0] + R[1, 1] + R[2, 2]])
-    i = int(np.argmax(K))
-    if i == 3:
-        x = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], 1.0 + K[3]])
-    else:
-        j, k = (i + 1) % 3, (i + 2) % 3
-        x = np.empty(4)
-        x[i], x[3] = 1.0 + K[i], R[k, j] - R[j, k]
-        x[j], x[k] = R[j, i] + R[i, j], R[k, i] + R[i, k]
-    x /= np.linalg.norm(x) * (1.0 if x[3] >= 0.0 else -1.0)
-    half_sine = float(np.linalg.norm(x[:3]))
-    scale = 2.0 * np.arctan2(half_sine, x[3]) / half_sine if half_sine > 0.0 else 2.0
-    return np.asarray(scale * x[:3])
+    (a, b, c), (d, e, f), (g, h, i) = R
+    choices = ((a - e - i, (1.0 + (a - e - i), b + d, c + g, h - f)),
+               (e - a - i, (b + d, 1.0 + (e - a - i), f + h, c - g)),
+               (i - a - e, (c + g, f + h, 1.0 + (i - a - e), d - b)),
+               (a + e + i, (h - f, c - g, d - b, 1.0 + (a + e + i))))
+    largest, x = choices[0]
+    for size, other in choices[1:]:
+        x = tuple(where(largest, size, new, old) for new, old in zip(other, x))
+        largest = where(largest, size, size, largest)
+    sign = where(x[3], 0.0, -1.0, 1.0)
+    u, w = times(sign, x[:3]), sign * x[3]
+    square = dot(u, u)
+    tiny = where(square, 1e-16 * (w * w), 1.0, -1.0)
+    sine = sqrt(where(0.0, tiny, 1.0, square))
+    ratio = where(0.0, tiny, 2.0 / where(0.0, tiny, w, 1.0), 2.0 * atan2(sine, w) / sine)
+    return times(ratio, u)
+
+
+def rotation_gradient(w: Vector, y: Vector) -> Vector:
+    """
+    Return -d(1/2 w.K w)/d(turn) for y = K w, where w = log(R_WD R_WB^T) and B is turned.
+
+    It is J_r(w)^-T y = y - 1/2 w x y + k w x (w x y), k = (1 - t/2 cot t/2) / t^2, t = |w|, as
+    w' = -J_r(w)^-1 omega (Chirikjian, 2012, section 10.8): a spring with this torque stores and
+    gives back 1/2 w.K w. For K = k 1 it is k w.
+    """
+    t = dot(w, w)
+    safe = where(t, SMALL, 1.0, t)
+    half = 0.5 * sqrt(safe)
+    # cot without poles: near t = pi the cosine vanishes, the sine does not
+    k = where(t, SMALL, 1.0 / 12.0 + t * (1.0 / 720.0 + t * (1.0 / 30240.0)),
+              (1.0 - half * cos(half) / sin(half)) / safe)
+    first = _cross(w, y)
+    second = _cross(w, first)
+    return [b - 0.5 * c + k * d for b, c, d in zip(y, first, second)]
+
+
+def _cross(a: Vector, b: Vector) -> Vector:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
