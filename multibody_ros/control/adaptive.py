@@ -22,7 +22,6 @@ from typing import Any, Mapping, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..dynamics.regressor import regressor
 from .bounds import gain
 from .joint import error_limits, JointLaw, middle
 from .law import Law, Outcome, Setting
@@ -30,6 +29,7 @@ from .safety import Safety
 from .state import State
 from .trajectory import Trajectory
 from .vectors import add, minus, times, Vector
+from ..dynamics.regressor import regressor
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -67,7 +67,7 @@ class AdaptiveControl(JointLaw):
         if not (adaptation >= 0.0 and math.isfinite(adaptation)):
             raise ValueError(f'adaptation must be finite and not negative, not {adaptation}')
         mass = float(np.sum(robot.parameters[::10])) / max(1, len(tree.bodies))
-        length = float(np.mean([np.linalg.norm(body.p) for body in tree.bodies] or [0.0])) or 1.0
+        length = float(np.mean([math.hypot(*body.p) for body in tree.bodies] or [0.0])) or 1.0
         scales = mass * length ** np.array([0.0] + 3 * [1.0] + 6 * [2.0])
         self._gamma = adaptation * np.tile(scales**2, len(tree.bodies))
         Law.__init__(

@@ -67,5 +67,5 @@ def six(name: str, values: ArrayLike, infinite: bool = False) -> Array:
     array = np.asarray(values, dtype=np.float64)
     if array.shape not in ((), (6,)) or np.isnan(array).any() or (array < 0.0).any() \
             or not (infinite or np.isfinite(array).all()):
-        raise ValueError(f'{name} must be one or six non-negative numbers, not {values}')
+        raise ValueError(f'{name} must be one or six non-negative numbers, not {values!r}')
     return np.broadcast_to(array, (6,)).copy()

@@ -54,7 +54,7 @@ class CartesianControl(TaskLaw):
                  posture_kp: ArrayLike = 0.0, posture_kd: ArrayLike = 5.0, *,
                  directions: str | Sequence[str] = 'pose', force_directions: Sequence[str] = (),
                  wrench: ArrayLike = 0.0, axes: ArrayLike | None = None,
-                 damped_below: float = 1e-3, safety: Safety | None = None) -> None:
+                 damped_below: float = 0.02, safety: Safety | None = None) -> None:
         """
         Take the `link` to guide and a `trajectory` of poses, see PoseTrajectory.
 
@@ -67,7 +67,7 @@ class CartesianControl(TaskLaw):
         self._forced = forced
         push = np.broadcast_to(np.asarray(wrench, dtype=np.float64), (6,)).copy()
         if not np.isfinite(push).all():
-            raise ValueError(f'wrench must be six finite numbers, not {wrench}')
+            raise ValueError(f'wrench must be six finite numbers, not {wrench!r}')
         super().__init__(
             robot, link, trajectory, {'kp': six('kp', kp), 'kd': six('kd', kd), 'wrench': push},
             posture, posture_kp, posture_kd, [DIRECTIONS[i] for i in rows], axes, damped_below,

@@ -22,12 +22,12 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bounds import first_bad
 from ..arguments import complain, vector
 from ..compiler.interpreter import Interpreted
 from ..compiler.kernel import Kernel
 from ..compiler.program import Program
 from ..damped import singular_mass
-from .bounds import first_bad
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -101,5 +101,5 @@ class Compiled:
                                  f"robot '{robot.name}'")
         if np.linalg.eigvalsh(robot.mass_matrix(arrays[0])).min() <= 0.0:
             raise singular_mass(robot, arrays[0])
-        where = f': {first_bad(robot, tau)}' if not np.isfinite(tau).all() else ''
-        raise ValueError(f"{name} of robot '{robot.name}' gives a torque that is not finite{where}")
+        value = first_bad(robot, tau) if not np.isfinite(tau).all() else 'beyond all bounds'
+        raise ValueError(f"the torque of {name} for robot '{robot.name}' is {value}")

@@ -16,8 +16,8 @@
 
 from __future__ import annotations
 
-from ..compiler.functions import sqrt
 from .vectors import Vector
+from ..compiler.functions import sqrt
 
 #: rad/s or m/s below which Coulomb friction fades out
 FADE = 0.01

@@ -41,7 +41,7 @@ class CartesianImpedance(TaskLaw):
     A spring and a damper between a link and its target, the weight carried (Hogan, 1985).
 
     tau = J^T (F_K + D e') + g(q), where F_K is the exact gradient of U = 1/2 e.K e, whatever the
-    stiffness K. Closed loop for a target at rest: d/dt (T + U) = -x'.D x' plus the power of whoever
+    stiffness K. Closed loop for a target at rest: d/dt (T + U) = -x'.D x' plus the power of who
     pushes: the arm never gives more energy than it was given. A damping of all joints in the
     null space, N M (-kd_n q'), takes energy out too; a pull to a posture is not passive.
     """
@@ -54,14 +54,14 @@ class CartesianImpedance(TaskLaw):
                  damping: ArrayLike = (40.0, 40.0, 40.0, 3.0, 3.0, 3.0),
                  posture: ArrayLike | None = None, posture_kp: ArrayLike = 0.0,
                  posture_kd: ArrayLike = 1.0, *, directions: str | Sequence[str] = 'pose',
-                 axes: ArrayLike | None = None, damped_below: float = 1e-3,
+                 axes: ArrayLike | None = None, damped_below: float = 0.02,
                  safety: Safety | None = None) -> None:
         """
         Take a `trajectory` of poses, see PoseTrajectory.
 
         `stiffness` in N/m and N m/rad, `damping` in N s/m and N m s/rad: six numbers,
-        [linear; angular], or 6x6 matrices, symmetric and without negative eigenvalues. A law made to
-        give way has no limit of tracking unless Safety gives one. The rest, see TaskLaw.
+        [linear; angular], or 6x6 matrices, symmetric and without negative eigenvalues. A law made
+        to give way has no limit of tracking unless Safety gives one. The rest, see TaskLaw.
         """
         super().__init__(
             robot, link, trajectory, {'stiffness': matrix('stiffness', stiffness),
@@ -95,5 +95,5 @@ def matrix(name: str, values: ArrayLike) -> Array:
     if array.shape != (6, 6) or not np.isfinite(array).all() or not np.allclose(array, array.T) \
             or np.linalg.eigvalsh(array)[0] < -1e-9 * np.abs(array).max():
         raise ValueError(f'{name} must be six non-negative numbers or a symmetric 6x6 matrix '
-                         f'without negative eigenvalues, not {values}')
+                         f'without negative eigenvalues, not {values!r}')
     return array

@@ -147,8 +147,8 @@ class PDPlus(StiffnessLaw):
     """
     A spring and a damper about the motion the model foresees.
 
-    tau = M q_d'' + C(q, q') q_d' + g + K_p e + K_d e'. Closed loop: M e'' + (C + K_d) e' + K_p e = 0,
-    with d/dt (1/2 e'.M e' + 1/2 e.K_p e) = -e'.K_d e' (Paden and Panja, 1988).
+    tau = M q_d'' + C(q, q') q_d' + g + K_p e + K_d e'. Closed loop: M e'' + (C + K_d) e' + K_p e
+    = 0, with d/dt (1/2 e'.M e' + 1/2 e.K_p e) = -e'.K_d e' (Paden and Panja, 1988).
     """
 
     def equations(self, x: State, k: Mapping[str, Vector], *reference: Vector) -> Outcome:
@@ -164,8 +164,9 @@ class Disturbances(NamedTuple):
     """
     One joint at a time, seen from the motor of gear ratio N (theory.md section 3).
 
-    motor torque = inertia motor'' + acceleration + velocity + gravity, with the rotor and M_ii / N^2
-    in the inertia: what other joints' accelerations, velocity products and the weight add.
+    motor torque = inertia motor'' + acceleration + velocity + gravity: the inertia is the rotor's
+    and the arm's M_ii / N^2, the rest is what other joints' accelerations, velocity products and
+    the weight add.
     """
 
     inertia: Array

@@ -22,14 +22,14 @@ from typing import Any, Mapping, NamedTuple, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compiler.functions import where
-from ..compiler.program import Input, Output, Program
 from .bounds import joint_at
 from .compiled import Compiled
 from .safety import avoidance, finite, limited, protected, Safety, Torque
 from .state import State
-from .trajectory import minimum_jerk, Trajectory
+from .trajectory import minimum_jerk
 from .vectors import add, dot, magnitude, maximum, minus, Vector
+from ..compiler.functions import where
+from ..compiler.program import Input, Output, Program
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -72,7 +72,7 @@ class Setting:
         array = law._settings[self.name]
         new = np.asarray(values, dtype=np.float64)
         if not np.isfinite(new).all():
-            raise ValueError(f'{self.name} must be finite, not {values}')
+            raise ValueError(f'{self.name} must be finite, not {values!r}')
         array[...] = np.broadcast_to(new, array.shape)
 
 
@@ -152,7 +152,7 @@ class Law:
             self._ramp(t)
         if not self.stopped:
             self._reference = self.reference(t, q)
-        answer = self._run(q, v, self._before, *self._reference)
+        answer: Answer = self._run(q, v, self._before, *self._reference)
         self._arguments = q, v
         self._latest = answer.record
         if self._starting or answer.excess > 1.0:

@@ -16,13 +16,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler.functions import atan2, cos, sin, sqrt, where
 from .vectors import dot, Matrix, times, Vector
+from ..compiler.functions import atan2, cos, sin, sqrt, where
 
 Array = NDArray[np.float64]
 

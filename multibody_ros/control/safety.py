@@ -23,10 +23,10 @@ from typing import Any, Mapping, NamedTuple, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compiler.functions import where
 from .bounds import gain
 from .state import State
 from .vectors import add, clamped, magnitude, minus, times, Vector
+from ..compiler.functions import where
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -54,7 +54,7 @@ class Torque(NamedTuple):
     @property
     def total(self) -> Array:
         """The torque."""
-        return np.sum(self, axis=0)  # type: ignore[no-any-return]
+        return np.asarray(np.sum(self, axis=0))
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ def protected(state: State, law: Mapping[str, Vector], running: Any, weight: Any
     With `weight` growing from 0 to 1 the feedback grows into the weight carried: no jump. The
     safe stop is M (-stop_rate v) + C v + g: the arm comes to rest and is not dropped.
     """
-    nothing = [0.0] * len(state.v)
+    nothing: Vector = [0.0] * len(state.v)
     share = running * weight
-    terms = dict.fromkeys(Torque._fields, nothing)
+    terms: dict[str, Vector] = dict.fromkeys(Torque._fields, nothing)
     for name in ('inertia', 'friction'):
         if name in law:
             terms[name] = times(running, law[name])

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from ..compiler.functions import sqrt, where
 from .vectors import dot, Matrix, maximum, minimum, Vector
+from ..compiler.functions import sqrt, where
 
 #: sweeps of Jacobi rotations; each squares what is left: six rows are diagonal to rounding
 SWEEPS = 6
@@ -33,7 +33,7 @@ def damped_inverse(A: Matrix, groups: Sequence[Sequence[int]], below: Any) -> tu
     the root of the mean of its diagonal. An eigenvalue x of at least e = `below` is then inverted
     as it is; a smaller one becomes x / (x^2 + e^2 (1 - x^2/e^2)^2), which leaves 1/x with the same
     value and slope at e, is nowhere above 1.07/e and goes to 0 with x: nothing jumps, and what is
-    lost carries no force. The margin is the smallest eigenvalue over e: from 1 on nothing is damped.
+    lost carries no force. The margin is the smallest eigenvalue over e: 1 and more is undamped.
     """
     n = len(A)
     scale: list[Any] = [1.0] * n
@@ -96,7 +96,7 @@ def _rotate(B: list[list[Any]], V: list[list[Any]], p: int, q: int) -> None:
 
 
 def _pairs(n: int) -> list[tuple[int, int]]:
-    """Return all pairs below n, in rounds of pairs that do not touch (a round-robin tournament)."""
+    """Return all pairs below n, in rounds of pairs that do not touch, as in a tournament."""
     players = list(range(n + n % 2))
     pairs = []
     for _ in range(len(players) - 1):

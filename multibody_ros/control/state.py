@@ -19,9 +19,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from .vectors import add, apply, Matrix, minus, times, Vector
 from ..dynamics import crba, forward, kinematics, ltdl, manifold, rnea
 from ..programs import Programs
-from .vectors import add, apply, Matrix, minus, times, Vector
 
 
 class State:
@@ -37,7 +37,7 @@ class State:
     @cached_property
     def M(self) -> Matrix:
         """The mass matrix."""
-        return crba.mass_matrix(self.tree, self._parameters, self.q)  # type: ignore[no-any-return]
+        return crba.mass_matrix(self.tree, self._parameters, self.q)
 
     @cached_property
     def factors(self) -> Any:
@@ -52,7 +52,7 @@ class State:
     @cached_property
     def gravity(self) -> Vector:
         """The torques g(q) that hold the robot at rest."""
-        return rnea.gravity(self.tree, self._parameters, self.q)  # type: ignore[no-any-return]
+        return rnea.gravity(self.tree, self._parameters, self.q)
 
     @cached_property
     def coriolis(self) -> Vector:
@@ -60,7 +60,8 @@ class State:
         return minus(self._bias(self.v), self.gravity)
 
     def coriolis_with(self, v: Vector) -> Vector:
-        """Return C(q, self.v) v, Christoffel's, for another velocity.
+        """
+        Return C(q, self.v) v, Christoffel's, for another velocity.
 
         C(q, x) y is bilinear and symmetric in x and y, so with c(x) = C(q, x) x it is
         c((x + y) / 2) - c((x - y) / 2), where gravity cancels.
@@ -74,12 +75,11 @@ class State:
 
     def response(self, tau: Vector) -> Vector:
         """Return M^-1 tau."""
-        return ltdl.solved(self.factors, tau)  # type: ignore[no-any-return]
+        return ltdl.solved(self.factors, tau)
 
     def way_to(self, q: Vector) -> Vector:
         """Return the velocity that leads from here to the configuration `q` in one second."""
-        return manifold.difference(  # type: ignore[no-any-return]
-            self.tree, self._continuous, self.q, q)
+        return manifold.difference(self.tree, self._continuous, self.q, q)
 
     def pose(self, link: str) -> tuple[Matrix, Vector]:
         """Return R_WB and p_WB of a link."""
@@ -88,13 +88,11 @@ class State:
 
     def jacobian(self, link: str) -> Matrix:
         """Return J of a link's origin, world axes, 6 x nv."""
-        return kinematics.jacobian(  # type: ignore[no-any-return]
-            self.tree, self.q, self.tree.frames[link])
+        return kinematics.jacobian(self.tree, self.q, self.tree.frames[link])
 
     def jacobian_dot(self, link: str) -> Matrix:
         """Return its time derivative."""
-        return kinematics.jacobian_dot(  # type: ignore[no-any-return]
-            self.tree, self.q, self.v, self.tree.frames[link])
+        return kinematics.jacobian_dot(self.tree, self.q, self.v, self.tree.frames[link])
 
     def _bias(self, v: Vector) -> Vector:
-        return rnea.bias(self.tree, self._parameters, self.q, v)  # type: ignore[no-any-return]
+        return rnea.bias(self.tree, self._parameters, self.q, v)

@@ -22,8 +22,6 @@ from typing import Any, Mapping, Sequence, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import known
-from ..dynamics.cartesian import mobility
 from .bounds import gain
 from .law import Law, Setting
 from .rotation import log_rotation, rotation_vector
@@ -32,6 +30,8 @@ from .singular import damped_inverse
 from .state import State
 from .trajectory import PoseTrajectory, Trajectory
 from .vectors import add, apply, apply_transposed, Matrix, minus, product, times, Vector
+from ..arguments import known
+from ..dynamics.cartesian import mobility
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -62,7 +62,7 @@ class TaskLaw(Law):
                  damped_below: float, safety: Safety | None, tracking: ArrayLike | None = None,
                  kind: str = '') -> None:
         """
-        Take the `link` to guide and a `trajectory` of poses; none: hold the pose of the first call.
+        Take the `link` to guide and a `trajectory` of poses; none: hold the pose first seen.
 
         `directions` are 'pose', 'position', 'orientation' or some of x y z rx ry rz, along world
         axes, or along the columns of the rotation matrix `axes`. `posture_kp` in 1/s^2 pulls
@@ -85,7 +85,8 @@ class TaskLaw(Law):
                 'posture_kd': gain(robot, 'posture_kd', posture_kd),
                 'axes': _rotation(np.eye(3) if axes is None else axes)},
             {'pose_d': 16, 'twist_d': 6, 'rate_d': 6}, 6, limits, 1,
-            repr((robot._programs.tree.frames[link], self.rows, self._turned, self._posture, kind)))
+            repr((robot._programs.tree.frames[link], self.rows, self._turned, self._posture,
+                  kind)))
         self.trajectory = trajectory
 
     @property

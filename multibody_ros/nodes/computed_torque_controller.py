@@ -29,7 +29,7 @@ from .messages import MessageError, nanoseconds
 from .parameters import declare_per_joint
 from .qos import REQUEST, STREAM
 from ..control import ComputedTorque
-from ..control.trajectory import JointTrajectory
+from ..control.trajectory import JointTrajectory, spline_velocities
 
 #: a trajectory must end at rest, to this many rad/s or m/s: planners leave rounding behind
 REST = 0.01
@@ -95,8 +95,9 @@ class ComputedTorqueController(Controller):
                                f'{self.joints.names[fast]!r} has {v[-1, fast]:g}')
         times, q = times[ahead], q[ahead]
         if v is None:
-            v = JointTrajectory(np.concatenate([[self.t], times]),
-                                np.vstack([self.law.trajectory.sample(self.t)[0], q])).v[1:]
+            here = self.law.trajectory.sample(self.t)
+            v = spline_velocities(np.concatenate([[self.t], times]), np.vstack([here[0], q]),
+                                  start=here[1])[1:]
         else:
             v = v[ahead]
         a = np.zeros_like(q) if a is None else a[ahead]

@@ -16,9 +16,9 @@
 
 from .excitation import ChirpTrajectory, SineTrajectory
 from .joint import JointTrajectory, spline_velocities
+from .motion import minimum_jerk, Trajectory
 from .point_to_point import PointToPoint
 from .pose import ArcTrajectory, PoseTrajectory
-from .profile import minimum_jerk, Trajectory
 
 __all__ = ['ArcTrajectory', 'ChirpTrajectory', 'JointTrajectory', 'minimum_jerk', 'PointToPoint',
            'PoseTrajectory', 'SineTrajectory', 'spline_velocities', 'Trajectory']

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .profile import finite, minimum_jerk
+from .motion import finite, minimum_jerk
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class SineTrajectory:
         """
         Take `frequency` in Hz, `phase` in rad, one number or one a joint.
 
-        The sines swell during the first `ramp` seconds and fade during the last, before `duration`.
+        The sines swell during the first `ramp` seconds and fade during the last before `duration`.
         """
         self.centre = finite('centre', centre, 1)
         self.amplitude = self._each('amplitude', amplitude)
@@ -76,7 +76,8 @@ class SineTrajectory:
     def _each(self, name: str, values: ArrayLike) -> Array:
         array = np.asarray(values, dtype=np.float64)
         if array.shape not in ((), self.centre.shape) or not np.isfinite(array).all():
-            raise ValueError(f'{name} must be one finite number or {len(self.centre)}, not {array}')
+            raise ValueError(f'{name} must be one finite number or {len(self.centre)}, '
+                             f'not {array}')
         return np.broadcast_to(array, self.centre.shape).copy()
 
 

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint trajectories through waypoints, as joint_trajectory_controller of ros2_controllers runs them.
+"""
+Joint trajectories through waypoints, as ros2_controllers' joint_trajectory_controller runs them.
 
 See joint_trajectory_controller/doc/trajectory.rst and src/trajectory.cpp there.
 """
@@ -25,7 +26,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .profile import finite, shortest
+from .motion import finite, shortest
 
 Array = NDArray[np.float64]
 
@@ -81,8 +82,8 @@ class JointTrajectory:
         Return this trajectory up to `start` (default: `now`) and from there on the `new` one.
 
         Waypoints of `new` that lie before are left out. From the handover, with the position,
-        velocity and acceleration this trajectory has then, the way leads to the first waypoint that
-        is left, of the same degree as the rest; `continuous` are the indices of joints that
+        velocity and acceleration this trajectory has then, the way leads to the first waypoint
+        that is left, of the same degree as the rest; `continuous` are the indices of joints that
         turn without end, which take the short way. If nothing is left: ValueError.
         """
         handover = now if start is None else max(now, start)
@@ -149,7 +150,8 @@ class JointTrajectory:
 
 def spline_velocities(times: Sequence[float] | Array, q: ArrayLike,
                       start: ArrayLike = 0.0) -> Array:
-    """Return velocities that make the cubics through waypoints continuous in acceleration too.
+    """
+    Return velocities that make the cubics through waypoints continuous in acceleration too.
 
     The spline has the velocity `start` at the first waypoint and ends at rest.
     """

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .profile import finite, minimum_jerk, PEAK_ACCELERATION, PEAK_SPEED, shortest
+from .motion import finite, minimum_jerk, PEAK_ACCELERATION, PEAK_SPEED, shortest
 
 Array = NDArray[np.float64]
 
@@ -69,8 +69,8 @@ class PointToPoint:
         """Return q, v, a at time `t` in seconds."""
         t -= self.begin
         if t >= self.duration or t <= 0.0:
-            rest = np.zeros(len(self.start))
-            return (self.start if t <= 0.0 < self.duration else self.goal).copy(), rest, rest.copy()
+            end = self.start if t <= 0.0 < self.duration else self.goal
+            return end.copy(), np.zeros(len(end)), np.zeros(len(end))
         if self.smooth:
             s, ds, dds = minimum_jerk(t / self.duration)
             ds, dds = ds / self.duration, dds / self.duration**2
@@ -90,6 +90,6 @@ class PointToPoint:
         """Return the limit for the share of the way, of the joint that has the least room."""
         array = np.broadcast_to(np.asarray(limits, dtype=np.float64), self._way.shape)
         if not (array > 0.0).all():
-            raise ValueError(f'{name} must be positive, not {limits}')
+            raise ValueError(f'{name} must be positive, not {limits!r}')
         moving = self._way != 0.0
         return float(np.min(array[moving] / np.abs(self._way[moving]), initial=math.inf))

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import math
 from typing import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .motion import finite, minimum_jerk
 from ..rotation import cross_matrix, log_rotation
-from .profile import finite, minimum_jerk
 
 Array = NDArray[np.float64]
 
@@ -65,7 +66,7 @@ class PoseTrajectory:
                 rate.dot(self._twist_rows))
 
     def _place(self, s: float) -> tuple[Sequence[float], Sequence[float], Sequence[float]]:
-        """Return the factors of the path's vectors at the share `s` of the way, and derivatives."""
+        """Return the factors of the path's vectors at the share `s` of the way, derivatives."""
         return (s,), (1.0,), (0.0,)
 
     def _set_path(self, constant: Array, turn: Array, turns: list[Array],
