@@ -101,9 +101,12 @@ class AdaptiveControl(JointLaw):
         v_r, a_r = add(v_d, times(L, e)), add(a_d, times(L, e_dot))
         s = minus(v_r, x.v)
         hat = State(self.robot._programs, k['estimate'], x.q, x.v)
+        # parameters that the tree has regrouped into others have no part in the torque
+        kept = [n not in moved for moved in self.robot._programs._moved for n in range(10)]
+        slope = [y if own else 0.0 for y, own in zip(_slope(x, v_r, a_r, s), kept)]
         return Outcome({'inertia': hat.inertia(a_r), 'coriolis': hat.coriolis_with(v_r),
                         'gravity': hat.gravity, 'feedback': times(k['damping_gain'], s),
-                        'feedforward': effort_d}, e, _slope(x, v_r, a_r, s))
+                        'feedforward': effort_d}, e, slope)
 
 
 def _slope(x: State, v_r: Vector, a_r: Vector, s: Vector) -> Vector:
