@@ -141,6 +141,22 @@ def test_wrong_masses_adaptive_beats_computed_torque_beats_pd():
     assert computed < 0.5 * pd
 
 
+def test_wild_states_do_not_spoil_what_was_learned():
+    robot = arm('planar_2r')
+    q, none = READY['planar_2r'], np.zeros(2)
+    law = control.AdaptiveControl(robot, Given(q, none, none),
+                                  safety=control.Safety.pure(limit_rate=0.0))
+    for k in range(3):
+        law.torque(0.01 * k, q, none)
+    before = law.estimate
+    for k, speed in enumerate((1e100, -1e150, 1e120), 3):
+        law.torque(0.01 * k, q, np.full(2, speed))
+    law.torque(0.1, q, none)
+    assert np.isfinite(law.estimate).all()
+    assert np.abs(law.torque(0.2, q, none)).max() <= 40.0
+    assert law.estimate.shape == before.shape
+
+
 @pytest.mark.parametrize('name', ['panda', 'ur5_robot'])
 def test_let_go_anywhere_the_arm_stays(name):
     robot = arm(name)

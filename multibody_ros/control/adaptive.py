@@ -28,7 +28,7 @@ from .law import Law, Outcome, Setting
 from .safety import Safety
 from .state import State
 from .trajectory import Trajectory
-from .vectors import add, minus, times, Vector
+from .vectors import add, clamped, minus, times, Vector
 from ..dynamics.regressor import regressor
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 #: the longest time in s over which one adaptation rate is trusted
 LONGEST = 0.02
+#: a bound of Y^T s that only nonsense reaches
+STEEP = 1e9
+#: how far a parameter may be learned away, in multiples of itself and of the mean scale
+FACTOR = 5.0
 
 
 class AdaptiveControl(JointLaw):
@@ -46,6 +50,7 @@ class AdaptiveControl(JointLaw):
     tau = Y(q, q', v_r, a_r) pi_hat + K s, pi_hat' = Gamma Y^T s, with v_r = q_d' + L e,
     a_r = q_d'' + L e', s = e' + L e. Closed loop: M s' + (C + K) s = Y (pi - pi_hat), and
     d/dt (1/2 s.M s + 1/2 |pi - pi_hat|^2 over Gamma) = -s.K s: e goes to zero whatever the masses.
+    The estimate is kept within a box about its beginning, which leaves that argument as it is.
     """
 
     convergence = Setting()
@@ -79,6 +84,8 @@ class AdaptiveControl(JointLaw):
         self._friction = False
         self._no_effort = np.zeros(robot.nv)
         self._estimate = self._settings['estimate'][:self._gamma.size]
+        room = FACTOR * (np.abs(self._estimate) + np.tile(scales, len(tree.bodies)))
+        self._least, self._most = self._estimate - room, self._estimate + room
         self.trajectory = trajectory
 
     @property
@@ -90,7 +97,10 @@ class AdaptiveControl(JointLaw):
         """Return the joint torques for the state `q`, `v` at time `t` in seconds."""
         if -math.inf < self._t < t and not (self.stopped or self._starting):
             slope = self._latest[-self._gamma.size:]
-            self._estimate += min(t - self._t, LONGEST) * (self._gamma * slope)
+            estimate = self._estimate
+            estimate += min(t - self._t, LONGEST) * (self._gamma * slope)
+            np.maximum(estimate, self._least, out=estimate)
+            np.minimum(estimate, self._most, out=estimate)
         return super().torque(t, q, v)
 
     def equations(self, x: State, k: Mapping[str, Vector], *reference: Vector) -> Outcome:
@@ -103,7 +113,8 @@ class AdaptiveControl(JointLaw):
         hat = State(self.robot._programs, k['estimate'], x.q, x.v)
         # parameters that the tree has regrouped into others have no part in the torque
         kept = [n not in moved for moved in self.robot._programs._moved for n in range(10)]
-        slope = [y if own else 0.0 for y, own in zip(_slope(x, v_r, a_r, s), kept)]
+        slope = [clamped(y, -STEEP, STEEP) if own else 0.0
+                 for y, own in zip(_slope(x, v_r, a_r, s), kept)]
         return Outcome({'inertia': hat.inertia(a_r), 'coriolis': hat.coriolis_with(v_r),
                         'gravity': hat.gravity, 'feedback': times(k['damping_gain'], s),
                         'feedforward': effort_d}, e, slope)

@@ -28,6 +28,7 @@ from .safety import Safety
 from .state import State
 from .trajectory import JointTrajectory, Trajectory
 from .vectors import add, minus, times, Vector
+from ..arguments import complain, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -59,7 +60,9 @@ class JointLaw(Law):
         """Return q, v, a and the effort to feed forward."""
         trajectory = self.trajectory
         if trajectory is None:
-            trajectory = self.trajectory = JointTrajectory([t], [q])
+            here = vector(self.robot.name, 'q', q, self.robot.nq, self.robot.joint_names)
+            complain(self.robot.name, self.robot._coordinates, {'q': here})
+            trajectory = self.trajectory = JointTrajectory([t], [here])
         effort = getattr(trajectory, 'effort', None)
         return *trajectory.sample(t), self._no_effort if effort is None else effort(t)
 

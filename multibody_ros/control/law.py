@@ -142,12 +142,14 @@ class Law:
 
     def torque(self, t: float, q: Array, v: Array) -> Array:
         """Return the joint torques for the state `q`, `v` at time `t` in seconds."""
-        if t > self._t:
+        if self._t < t < math.inf:
             self._clock[0] = t - self._t
             self._before, self._t = self._latest, t
-        elif t != self._t:
+        elif t != self._t or t == -math.inf:
+            if not math.isfinite(t):
+                raise ValueError(f'time must be finite, not {t}')
             self.start()
-            return self.torque(t, q, v)
+            self._t = t
         if self._starting:
             self._ramp(t)
         if not self.stopped:
@@ -199,9 +201,6 @@ class Law:
     def _ramp(self, t: float) -> None:
         """Let the law take over from holding the weight."""
         if self._clock[0] == math.inf:
-            if not math.isfinite(t):
-                self._t = -math.inf
-                raise ValueError(f'time must be finite, not {t}')
             self._begin = t
         ramp = self.safety.ramp_time
         self._clock[1] = minimum_jerk((t - self._begin) / ramp)[0] if ramp > 0.0 else 1.0
