@@ -102,7 +102,7 @@ class Compiled:
                 raise ValueError(f'{given.name} is {array[index]} at entry {index} in {name} of '
                                  f"robot '{robot.name}'")
         if np.abs(arrays[0]).max() > FAR:
-            raise ValueError(f"q is {np.abs(arrays[0]).max():g} somewhere: no angle of robot "
+            raise ValueError(f'q is {np.abs(arrays[0]).max():g} somewhere: no angle of robot '
                              f"'{robot.name}' can be told from that")
         if np.linalg.eigvalsh(robot.mass_matrix(arrays[0])).min() <= 0.0:
             raise singular_mass(robot, arrays[0])

@@ -21,7 +21,7 @@ See joint_trajectory_controller/doc/trajectory.rst and src/trajectory.cpp there.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any, Callable, Sequence
+from typing import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +57,7 @@ class JointTrajectory:
         self.effort: Callable[[float], Array] | None = None
         if self.efforts is not None:
             self.effort = self._effort
+        self._effort_times, self._effort_rows = self.times, self.efforts
         self._join([], [], self.times, self.q, self.v, self.a)
 
     @property
@@ -77,7 +78,7 @@ class JointTrajectory:
         return (self._first if t < knots[0] else self.q[-1]).copy(), rest[:n], rest[n:]
 
     def replaced(self, now: float, new: JointTrajectory, start: float | None = None,
-                 continuous: Any = ()) -> JointTrajectory:
+                 continuous: Iterable[int] = ()) -> JointTrajectory:
         """
         Return this trajectory up to `start` (default: `now`) and from there on the `new` one.
 
@@ -103,17 +104,15 @@ class JointTrajectory:
         kept = [k for k, knot in enumerate(self._knots[:-1]) if knot < handover]
         knots = [self._knots[k] for k in kept]
         segments = [self._cut(k, handover) for k in kept]
-        if knots == [] or self._knots[-1] < handover:
-            knots.append(self._knots[-1] if self._knots[-1] < handover else min(now, handover))
-            still = self.sample(knots[-1])[0]
-            if knots[-1] < handover:
-                segments.append(_segment(1.0, still, still))
-            else:
-                knots.pop()
+        if self._knots[-1] < handover:
+            knots.append(self._knots[-1])
+            segments.append(_segment(1.0, self.q[-1], self.q[-1]))
         result._join(
             knots, segments, np.concatenate([[handover], result.times]), np.vstack([here[0], q]),
             None if v is None else np.vstack([here[1], v]),
             None if a is None else np.vstack([here[2], a]))
+        if self.effort is not None or result.effort is not None:
+            result._keep_effort(self, handover)
         return result
 
     def _join(self, knots: list[float], segments: list[Array], times: Array, q: Array,
@@ -132,12 +131,25 @@ class JointTrajectory:
         return np.asarray(self._segments[k] * share ** np.arange(6.0)[:, None])
 
     def _effort(self, t: float) -> Array:
-        rows: Any = self.efforts
-        if t <= self.times[0] or t >= self.times[-1]:
-            return np.array(rows[0 if t <= self.times[0] else -1])
-        k = int(np.searchsorted(self.times, t, side='right')) - 1
-        s = (t - self.times[k]) / (self.times[k + 1] - self.times[k])
+        times, rows = self._effort_times, np.asarray(self._effort_rows)
+        if t <= times[0] or t >= times[-1]:
+            return np.array(rows[0 if t <= times[0] else -1])
+        k = int(np.searchsorted(times, t, side='right')) - 1
+        s = (t - times[k]) / (times[k + 1] - times[k])
         return np.asarray((1.0 - s) * rows[k] + s * rows[k + 1])
+
+    def _keep_effort(self, old: JointTrajectory, handover: float) -> None:
+        """Put the efforts of the `old` trajectory up to the handover in front; none are zero."""
+        own = np.zeros((len(self.times), self.q.shape[1])) if self.efforts is None \
+            else self.efforts
+        before = old._effort_times < handover
+        rows = np.zeros((len(before), own.shape[1])) if old._effort_rows is None \
+            else old._effort_rows
+        here = np.zeros(own.shape[1]) if old.effort is None else old.effort(handover)
+        self._effort_times = np.concatenate(
+            [old._effort_times[before], [handover], self.times])
+        self._effort_rows = np.vstack([rows[before], here, own])
+        self.effort = self._effort
 
     def _rows(self, name: str, values: ArrayLike | None, like_q: bool = True) -> Array | None:
         if values is None:

@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import math
+from typing import Any, Iterable, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +60,9 @@ def finite(name: str, values: Any, dimensions: int) -> Array:
     return array
 
 
-def shortest(way: Array, continuous: Any) -> Array:
-    """Return a way with the entries `continuous` (indices or a mask) within half a turn."""
+def shortest(way: Array, continuous: Iterable[int]) -> Array:
+    """Return a way with the entries of the indices `continuous` within half a turn."""
     way = way.copy()
-    way[continuous] = np.remainder(way[continuous] + np.pi, 2.0 * np.pi) - np.pi
+    for k in continuous:
+        way[k] = math.remainder(way[k], 2.0 * math.pi)
     return way

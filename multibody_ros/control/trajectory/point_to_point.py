@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,7 +37,7 @@ class PointToPoint:
 
     def __init__(self, start: ArrayLike, goal: ArrayLike, velocity: ArrayLike,
                  acceleration: ArrayLike, begin: float = 0.0, smooth: bool = False,
-                 continuous: Any = ()) -> None:
+                 continuous: Iterable[int] = ()) -> None:
         """
         Take limits in rad/s or m/s and rad/s^2 or m/s^2, one or one a joint; infinite: none.
 
