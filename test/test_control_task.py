@@ -38,7 +38,7 @@ def pose_near(T, rng, way=0.1, turn=0.3):
 @robots
 @pytest.mark.parametrize('seed', range(3))
 def test_operational_space_closed_loop(name, seed):
-    """In the closed loop x'' = x_d'' + Kd e' + Kp e along every chosen direction, whatever the null space does."""
+    """Along chosen directions x'' = x_d'' + Kd e' + Kp e, whatever the null space does."""
     robot, link = arm(name), TOOL[name]
     rng = np.random.default_rng(seed)
     q = (PANDA_READY if name == 'panda' else UR5_READY) + 0.01 * rng.normal(size=robot.nv)
