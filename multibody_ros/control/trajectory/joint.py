@@ -167,13 +167,24 @@ def spline_velocities(times: Sequence[float] | Array, q: ArrayLike,
 
     The spline has the velocity `start` at the first waypoint and ends at rest.
     """
-    from scipy.interpolate import CubicSpline
     rows = finite('q', q, 2)
-    if len(rows) == 1:
-        return np.zeros_like(rows)
-    first = np.broadcast_to(np.asarray(start, dtype=np.float64), rows[0].shape)
-    spline = CubicSpline(times, rows, bc_type=((1, first), (1, np.zeros_like(rows[0]))))
-    return np.asarray(spline(times, 1))
+    T = np.diff(finite('times', times, 1))
+    if len(T) != len(rows) - 1 or (T <= 0.0).any():
+        raise ValueError(f'{len(T) + 1} times that do not increase, or not one of {len(rows)} '
+                         'waypoints each')
+    slope = np.diff(rows, axis=0) / T[:, None]
+    v = np.zeros_like(rows)
+    v[0] = start if len(rows) > 1 else 0.0
+    # v[k-1] / T[k-1] + 2 v[k] (1 / T[k-1] + 1 / T[k]) + v[k+1] / T[k] = 3 (slopes over T), de Boor
+    # (2001), chapter IV, solved by elimination forth and substitution back
+    share = np.zeros(len(rows))
+    for k in range(1, len(rows) - 1):
+        pivot = 2.0 / T[k - 1] + 2.0 / T[k] - share[k - 1] / T[k - 1]
+        share[k] = 1.0 / (T[k] * pivot)
+        v[k] = (3.0 * (slope[k - 1] / T[k - 1] + slope[k] / T[k]) - v[k - 1] / T[k - 1]) / pivot
+    for k in range(len(rows) - 2, 0, -1):
+        v[k] -= share[k] * v[k + 1]
+    return v
 
 
 def _segment(T: float, q0: Array, q1: Array, v0: Array | None = None, v1: Array | None = None,
