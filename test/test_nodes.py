@@ -105,7 +105,7 @@ def test_cartesian_motion_reaches_the_pose(loop, peer):
     closed(loop, 'cartesian_controller')
     publisher = loop.talk(PoseStamped, 'cartesian_controller/target_pose')
     poses = loop.listen(PoseStamped, 'cartesian_controller/current_pose')
-    loop.wait(lambda: poses, 'no current_pose')
+    loop.wait(lambda: poses and loop.states, 'no current_pose')
     tool = model.getFrameId('tool')
     pin.framesForwardKinematics(model, data, START)
     goal = data.oMf[tool] * pin.SE3(pin.exp3(np.array([0.2, -0.3, 0.1])), np.zeros(3))
@@ -151,7 +151,8 @@ def test_controller_answers_states_of_any_order(loop, peer):
         everything = np.append(q, np.nan)
         message = JointState(name=[names[i] for i in order], position=everything[order].tolist(),
                              velocity=np.where(order < 7, 0.0, np.nan).tolist())
-        message.header.stamp = time_message(1_000_000_000 + k)
+        # far enough apart for every state to be a new beginning: no torque rate is limited
+        message.header.stamp = time_message(1_000_000_000 * (k + 1))
         np.testing.assert_allclose(values([answer(message)], 'effort', JOINTS)[0],
                                    pin.computeGeneralizedGravity(*peer, q), atol=1e-9)
 

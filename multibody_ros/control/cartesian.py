@@ -54,13 +54,12 @@ class CartesianControl(TaskLaw):
                  posture_kp: ArrayLike = 0.0, posture_kd: ArrayLike = 5.0, *,
                  directions: str | Sequence[str] = 'pose', force_directions: Sequence[str] = (),
                  wrench: ArrayLike = 0.0, axes: ArrayLike | None = None,
-                 damped_below: float = 0.02, safety: Safety | None = None) -> None:
+                 damped_below: float | None = None, safety: Safety | None = None) -> None:
         """
         Take the `link` to guide and a `trajectory` of poses, see PoseTrajectory.
 
         `kp` in 1/s^2 and `kd` in 1/s are one number or six, [linear; angular]. `wrench` is what
-        the link exerts along the `force_directions`, [N; N m]. `damped_below`, see
-        singular.damped_inverse; the rest, see TaskLaw.
+        the link exerts along the `force_directions`, [N; N m]. The rest, see TaskLaw.
         """
         forced = chosen(force_directions) if len(force_directions) else ()
         rows = sorted({*chosen(directions), *forced})

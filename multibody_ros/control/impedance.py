@@ -54,7 +54,7 @@ class CartesianImpedance(TaskLaw):
                  damping: ArrayLike = (40.0, 40.0, 40.0, 3.0, 3.0, 3.0),
                  posture: ArrayLike | None = None, posture_kp: ArrayLike = 0.0,
                  posture_kd: ArrayLike = 1.0, *, directions: str | Sequence[str] = 'pose',
-                 axes: ArrayLike | None = None, damped_below: float = 0.02,
+                 axes: ArrayLike | None = None, damped_below: float | None = None,
                  safety: Safety | None = None) -> None:
         """
         Take a `trajectory` of poses, see PoseTrajectory.

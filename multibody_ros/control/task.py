@@ -26,7 +26,7 @@ from .bounds import gain
 from .law import Law, Setting
 from .rotation import log_rotation, rotation_vector
 from .safety import Safety
-from .singular import damped_inverse
+from .singular import damped_inverse, typical_mobility
 from .state import State
 from .trajectory import PoseTrajectory, Trajectory
 from .vectors import add, apply, apply_transposed, Matrix, minus, product, times, Vector
@@ -41,6 +41,8 @@ DIRECTIONS = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 GROUPS = {'pose': DIRECTIONS, 'position': DIRECTIONS[:3], 'orientation': DIRECTIONS[3:]}
 #: tracking errors at which a law stops, in m and rad
 LINEAR, ANGULAR = 0.1, 0.5
+#: the share of the usual mobility below which a direction counts as being lost
+USUAL_SHARE = 0.3
 
 
 def pose_error(T_WB: Array, T_WD: Array) -> Array:
@@ -59,7 +61,7 @@ class TaskLaw(Law):
     def __init__(self, robot: Robot, link: str, trajectory: Trajectory | None,
                  settings: Mapping[str, Array], posture: ArrayLike | None, posture_kp: ArrayLike,
                  posture_kd: ArrayLike, directions: str | Sequence[str], axes: ArrayLike | None,
-                 damped_below: float, safety: Safety | None, tracking: ArrayLike | None = None,
+                 damped_below: float | None, safety: Safety | None, tracking: ArrayLike | None = None,
                  kind: str = '') -> None:
         """
         Take the `link` to guide and a `trajectory` of poses; none: hold the pose first seen.
@@ -67,6 +69,8 @@ class TaskLaw(Law):
         `directions` are 'pose', 'position', 'orientation' or some of x y z rx ry rz, along world
         axes, or along the columns of the rotation matrix `axes`. `posture_kp` in 1/s^2 pulls
         towards the configuration `posture`, `posture_kd` in 1/s brakes, both in the null space.
+        `damped_below` is where singularities begin, see damped_inverse; not given: a share of what
+        is usual for the arm.
         """
         self.link = known(robot.name, 'link', link, robot.link_names)
         self.rows = chosen(directions)
@@ -75,6 +79,8 @@ class TaskLaw(Law):
         target = np.asarray(robot.neutral() if posture is None else posture, dtype=np.float64)
         if target.shape != (robot.nq,):
             raise ValueError(f'posture must have {robot.nq} entries, not {target.shape}')
+        if damped_below is None:
+            damped_below = USUAL_SHARE * typical_mobility(robot, link, self.rows)
         if not (damped_below > 0.0 and math.isfinite(damped_below)):
             raise ValueError(f'damped_below must be positive and finite, not {damped_below}')
         limits = np.array([LINEAR] * 3 + [ANGULAR] * 3) if tracking is None else tracking
