@@ -14,6 +14,9 @@
 
 """Control laws in joint coordinates: the closed loops their docstrings promise."""
 
+from pathlib import Path
+import re
+
 from closed_loop import arm, BARE, Given, load, PANDA_READY, READY, rk4, Run, state
 from multibody_ros import control
 from multibody_ros.control.joint import middle
@@ -267,6 +270,15 @@ def test_gains_change_while_running():
     for bad in (-1.0, [1.0, 2.0, 3.0], np.inf):
         with pytest.raises(ValueError, match='kd'):
             control.ComputedTorque(robot, None, 1.0, bad)
+
+
+def test_the_documentation_s_example_works(monkeypatch, capsys):
+    root = Path(__file__).parents[1]
+    monkeypatch.chdir(root)
+    (block,) = re.findall(r'```python\n(.*?)```', (root / 'docs' / 'control.md').read_text(), re.S)
+    exec(block, {})
+    shown = capsys.readouterr().out
+    assert float(shown.split()[0]) < 1e-2 and shown.endswith('running\n')
 
 
 def test_without_a_trajectory_the_present_pose_is_held():

@@ -61,8 +61,8 @@ class TaskLaw(Law):
     def __init__(self, robot: Robot, link: str, trajectory: Trajectory | None,
                  settings: Mapping[str, Array], posture: ArrayLike | None, posture_kp: ArrayLike,
                  posture_kd: ArrayLike, directions: str | Sequence[str], axes: ArrayLike | None,
-                 damped_below: float | None, safety: Safety | None, tracking: ArrayLike | None = None,
-                 kind: str = '') -> None:
+                 damped_below: float | None, safety: Safety | None,
+                 tracking: ArrayLike | None = None, kind: str = '') -> None:
         """
         Take the `link` to guide and a `trajectory` of poses; none: hold the pose first seen.
 
