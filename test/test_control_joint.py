@@ -47,7 +47,8 @@ def test_computed_torque_decouples_the_error(name):
     rng = np.random.default_rng(1)
     kp, kd = rng.uniform(20.0, 120.0, robot.nv), rng.uniform(5.0, 25.0, robot.nv)
     path = SineTrajectory(READY[name], small(robot), rng.uniform(0.2, 0.6, robot.nv), ramp=0.5)
-    law = control.ComputedTorque(robot, path, kp, kd, safety=control.Safety.pure())
+    law = control.ComputedTorque(robot, path, kp, kd, friction=False,
+                                 safety=control.Safety.pure())
     e = 0.2 * small(robot) * rng.normal(size=robot.nv)
     e_dot = small(robot) * rng.normal(size=robot.nv)
     q_d, v_d, _ = path.sample(0.0)
@@ -82,10 +83,10 @@ def test_closed_loops_of_joint_laws(name, seed):
     def vanishes(x, scale):
         assert np.abs(x).max() < 1e-9 * (1.0 + np.abs(scale).max())
 
-    a = acceleration(control.ComputedTorque(robot, goal, kp, kd, safety=BARE))
+    a = acceleration(control.ComputedTorque(robot, goal, kp, kd, friction=False, safety=BARE))
     vanishes(a_d - a + kd * e_dot + kp * e, kp * e)
     a = acceleration(control.ComputedTorque(
-        robot, goal, natural_frequency=7.0, damping_ratio=0.7, safety=BARE))
+        robot, goal, natural_frequency=7.0, damping_ratio=0.7, friction=False, safety=BARE))
     vanishes(a_d - a + 9.8 * e_dot + 49.0 * e, 49.0 * e)
     a = acceleration(control.PDPlus(robot, goal, kp, kd, safety=BARE))
     vanishes(M @ (a_d - a) + (C + np.diag(kd)) @ e_dot + kp * e, kp * e)
@@ -201,7 +202,7 @@ def test_anatomy_is_the_textbook_s():
     robot = load('panda')
     q, v = state(robot, 5)
     q_d, v_d, a_d = reference(robot, 6)
-    law = control.ComputedTorque(robot, Given(q_d, v_d, a_d), friction=True, safety=BARE)
+    law = control.ComputedTorque(robot, Given(q_d, v_d, a_d), safety=BARE)
     bare = arm('panda')
     robot.set_payload('panda_link7', 1.5, (0.01, 0.02, 0.1), (0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
     tau = law.torque(0.0, q, v)
@@ -223,7 +224,7 @@ def test_friction_is_fed_forward_smoothly():
     zero = np.zeros(7)
 
     def friction(v_d):
-        law = control.ComputedTorque(robot, Given(zero, v_d, zero), friction=True, safety=BARE)
+        law = control.ComputedTorque(robot, Given(zero, v_d, zero), safety=BARE)
         law.torque(0.0, zero, zero)
         return law.terms.friction
 

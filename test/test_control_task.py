@@ -57,7 +57,7 @@ def test_operational_space_closed_loop(name, seed):
         gains = (kp, kd) if turn is None else (50.0, 12.0)
         law = control.CartesianControl(
             robot, link, goal, *gains, posture=robot.neutral(), posture_kp=20.0,
-            directions=directions, axes=turn, damped_below=1e-4, safety=BARE)
+            directions=directions, axes=turn, friction=False, damped_below=1e-4, safety=BARE)
         a = robot.forward_dynamics(q, v, law.torque(0.0, q, v))
         x_dotdot = J @ a + J_dot @ v
         aim = wanted
@@ -78,7 +78,9 @@ def test_straight_line_at_half_a_metre_per_second():
     way = goal[:3, 3] - start[:3, 3]
     length = np.linalg.norm(way)
     path = PoseTrajectory(start, goal, 0.6, 1.875 * length / 0.5)
-    law = control.CartesianControl(robot, link, path, posture=PANDA_READY, posture_kp=10.0)
+    # the simulated arm has no friction
+    law = control.CartesianControl(robot, link, path, posture=PANDA_READY, posture_kp=10.0,
+                                   friction=False)
     _, qs, vs = Run(robot, law, PANDA_READY).until(2.5)
     poses = robot.pose(qs, link)
     speed = np.linalg.norm(robot.velocity(qs, vs, link)[:, :3], axis=1)
@@ -143,6 +145,19 @@ def test_through_the_wrist_singularity_in_line():
     assert qs[:, 4].min() < 0.0 < qs[:, 4].max()
     assert np.abs(np.diff(taus, axis=0)).max() < 0.05
     assert np.abs(control.pose_error(robot.pose(run.q, link), path.goal)).max() < 1e-6
+
+
+def test_friction_is_fed_forward_along_the_path():
+    """What Jbar x_d' would meet: it moves the link as wanted, with the least kinetic energy."""
+    robot, link = arm('arm7'), 'tool'
+    q = np.array([0.1, 0.5, -0.2, -1.2, 0.3, 0.9, 0.1])
+    pose, twist = robot.pose(q, link), np.array([0.2, -0.1, 0.3, 0.0, 0.4, 0.0])
+    law = control.CartesianControl(robot, link, Given(pose, twist, np.zeros(6)), safety=BARE,
+                                   damped_below=1e-6)
+    law.torque(0.0, q, np.zeros(7))
+    v = robot.cartesian_dynamics(q, np.zeros(7), link).consistent_inverse @ twist
+    assert law.terms.friction == pytest.approx(
+        robot.damping * v + robot.friction * v / np.sqrt(v**2 + 1e-4), abs=1e-9)
 
 
 def test_null_space_motion_leaves_the_tool_in_place():

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .bounds import six
+from .friction import smooth_friction
 from .law import Outcome, Setting
 from .safety import Safety
 from .state import State
@@ -52,25 +53,29 @@ class CartesianControl(TaskLaw):
     def __init__(self, robot: Robot, link: str, trajectory: Trajectory | None = None,
                  kp: ArrayLike = 100.0, kd: ArrayLike = 20.0, posture: ArrayLike | None = None,
                  posture_kp: ArrayLike = 0.0, posture_kd: ArrayLike = 5.0, *,
-                 directions: str | Sequence[str] = 'pose', force_directions: Sequence[str] = (),
+                 friction: bool = True, directions: str | Sequence[str] = 'pose',
+                 force_directions: Sequence[str] = (),
                  wrench: ArrayLike = 0.0, axes: ArrayLike | None = None,
                  damped_below: float | None = None, safety: Safety | None = None) -> None:
         """
         Take the `link` to guide and a `trajectory` of poses, see PoseTrajectory.
 
         `kp` in 1/s^2 and `kd` in 1/s are one number or six, [linear; angular]. `wrench` is what
-        the link exerts along the `force_directions`, [N; N m]. The rest, see TaskLaw.
+        the link exerts along the `force_directions`, [N; N m]. With `friction` that of the URDF
+        is fed forward, made smooth about rest, at the joint velocity Jbar x_d'. The rest, see
+        TaskLaw.
         """
         forced = chosen(force_directions) if len(force_directions) else ()
         rows = sorted({*chosen(directions), *forced})
-        self._forced = forced
+        self._forced, self._friction = forced, friction
         push = np.broadcast_to(np.asarray(wrench, dtype=np.float64), (6,)).copy()
         if not np.isfinite(push).all():
             raise ValueError(f'wrench must be six finite numbers, not {wrench!r}')
         super().__init__(
-            robot, link, trajectory, {'kp': six('kp', kp), 'kd': six('kd', kd), 'wrench': push},
+            robot, link, trajectory, {'kp': six('kp', kp), 'kd': six('kd', kd), 'wrench': push,
+                                      'damping': robot.damping, 'coulomb': robot.friction},
             posture, posture_kp, posture_kd, [DIRECTIONS[i] for i in rows], axes, damped_below,
-            safety, kind=repr(forced))
+            safety, kind=repr((forced, friction)))
 
     def equations(self, x: State, k: Mapping[str, Vector], *reference: Vector) -> Outcome:
         """Write the law."""
@@ -79,20 +84,26 @@ class CartesianControl(TaskLaw):
         twist_d, rate_d = self.along(k, twist_d), self.along(k, rate_d)
         J, drift = self.jacobians(x, k)
         Mx, margin = self.mass(x, k, J)
-        wanted, corrected = [], []
+        wanted, corrected, speeds = [], [], []
         pushed: list[Any] = [0.0] * len(self.rows)
         error: list[Any] = [0.0] * 6
         for n, (i, speed) in enumerate(zip(self.rows, apply(J, x.v))):
             if i in self._forced:
                 wanted.append(-drift[n])
                 corrected.append(-1.0 * k['kd'][i] * speed)
+                speeds.append(0.0)
                 pushed[n] = k['wrench'][i]
             else:
                 wanted.append(rate_d[i] - drift[n])
                 corrected.append(k['kd'][i] * (twist_d[i] - speed) + k['kp'][i] * way[i])
+                speeds.append(twist_d[i])
                 error[i] = way[i]
+        friction: Vector = [0.0] * len(x.v)
+        if self._friction:
+            v_d = x.response(apply_transposed(J, apply(Mx, speeds)))
+            friction = smooth_friction(k['damping'], k['coulomb'], v_d)
         return Outcome({
             'inertia': apply_transposed(J, apply(Mx, wanted)), 'coriolis': x.coriolis,
             'gravity': x.gravity, 'feedback': apply_transposed(J, apply(Mx, corrected)),
             'feedforward': apply_transposed(J, pushed),
-            'posture': self.null_space(x, k, J, Mx)}, error, [margin])
+            'friction': friction, 'posture': self.null_space(x, k, J, Mx)}, error, [margin])

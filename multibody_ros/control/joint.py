@@ -78,19 +78,19 @@ class ComputedTorque(JointLaw):
     """
     Inverse dynamics of the reference acceleration plus feedback.
 
-    tau = M(q) (q_d'' + K_d e' + K_p e) + C q' + g. Closed loop, as long as no limit is met:
-    e'' + K_d e' + K_p e = 0, every joint on its own.
+    tau = M(q) (q_d'' + K_d e' + K_p e) + C q' + g + friction at q_d'. Closed loop, as long as no
+    limit is met: e'' + K_d e' + K_p e = 0, every joint on its own.
     """
 
     def __init__(self, robot: Robot, trajectory: Trajectory | None = None,
                  kp: ArrayLike = 100.0, kd: ArrayLike = 20.0, *,
                  natural_frequency: float | None = None, damping_ratio: float = 1.0,
-                 friction: bool = False, safety: Safety | None = None) -> None:
+                 friction: bool = True, safety: Safety | None = None) -> None:
         """
         Take gains `kp` in 1/s^2 and `kd` in 1/s, one number or one a velocity coordinate.
 
         A `natural_frequency` in rad/s, with a `damping_ratio`, gives all joints the same gains
-        instead. With `friction` the friction of the URDF at q_d' is fed forward.
+        instead. With `friction` that of the URDF, made smooth about rest, is fed forward.
         """
         if natural_frequency is not None:
             kp, kd = natural_frequency**2, 2.0 * damping_ratio * natural_frequency
