@@ -12,17 +12,23 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulation: torque in, state out. The only owner of state in this package."""
+"""The simulation: it alone owns the state."""
 
 from __future__ import annotations
 
+from collections import deque
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .integrators import INTEGRATORS
+from .engine import Anatomy, Energies, Engine
+from .physics import Physics
+from .schemes import SCHEMES
+from .structure import WORK
+from ..arguments import known
+from ..compiler.machine import aligned
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -31,44 +37,148 @@ Array = NDArray[np.float64]
 
 
 class Simulation:
-    """
-    A robot moving under joint torques, friction not yet counted.
+    """A robot moving under joint torques, with the mechanisms of `Physics`.
 
     `q` and `v` are copies: changing them does not move the robot, `reset` does.
     """
 
     def __init__(self, robot: Robot, q: ArrayLike | None = None, v: ArrayLike | None = None,
-                 dt: float = 1e-3, integrator: str = 'rk4') -> None:
-        """Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds."""
-        if not (dt > 0.0 and math.isfinite(dt)):
+                 dt: float = 1e-3, integrator: str = 'rk4', *, command_delay: int = 0,
+                 **physics: Any) -> None:
+        """Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds.
+
+        integrator: euler, semi_implicit_euler, rk4, symplectic. physics: see `Physics`. With
+        command_delay a torque acts that many steps after it was given, zero before.
+        """
+        if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ValueError(f'dt must be a positive time in seconds, not {dt}')
-        if integrator not in INTEGRATORS:
-            raise ValueError(f'no integrator {integrator!r}, only: ' + ', '.join(INTEGRATORS))
-        self.robot = robot
-        self.dt = float(dt)
-        self.integrator = integrator
-        self._advance = INTEGRATORS[integrator]
+        if integrator not in SCHEMES:
+            raise ValueError(f'no integrator {integrator!r}, only: ' + ', '.join(SCHEMES))
+        if not isinstance(command_delay, int) or command_delay < 0:
+            raise ValueError('command_delay must be a whole number of steps, 0 or more, not '
+                             f'{command_delay!r}')
+        self.robot, self.dt, self.integrator = robot, float(dt), integrator
+        self.command_delay = command_delay
+        self._physics = Physics(**physics)
+        self._build()
         self.reset(q, v)
 
-    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
-        """Go back to time 0, to configuration `q` (neutral) and velocity `v` (rest)."""
-        robot = self.robot
-        self._q = robot.neutral() if q is None else self._vector('q', q, robot.nq)
-        self._v = np.zeros(robot.nv) if v is None else self._vector('v', v, robot.nv)
+    def _build(self) -> None:
+        """Compile for the mechanisms that are on."""
+        self.structure, self.values = self._physics.build(self.robot, self.dt)
+        self.engine = Engine(self.robot, self.structure, self.integrator)
+        self._run = self.engine.machine.function(1)
+        self._state = aligned(self.engine.machine.flow.state_size)
+        self._done = aligned(1)
+        self._views = self._split(self._state)
+        self._kernels: dict[str, Any] = {}
+
+    def _split(self, state: Array) -> list[Array]:
+        """Return Q, V, m, w of a state (or of many, along the first axes)."""
+        sizes = self.engine.machine.flow.state.values()
+        return np.split(state, np.cumsum(list(sizes))[:-1], axis=-1)
+
+    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None,
+              theta: ArrayLike | None = None, omega: ArrayLike | None = None) -> None:
+        """Go back to time 0, to configuration `q` (neutral) and velocity `v` (rest).
+
+        theta, omega: motor positions and velocities of the elastic joints, those of the links
+        unless given.
+        """
+        robot, s = self.robot, self.structure
+        q = robot.neutral() if q is None else self._vector('q', q, robot.nq)
+        v = np.zeros(robot.nv) if v is None else self._vector('v', v, robot.nv)
+        robot.kinetic_energy(q, v)
+        links = list(s.elastic)
+        theta = q[[s.position[i] for i in links]] if theta is None else self._vector(
+            'theta', theta, len(links))
+        omega = v[links] if omega is None else self._vector('omega', omega, len(links))
+        Q, V = np.concatenate([q, theta]), np.concatenate([v, omega])
+        named = s.named(self.values)
+        modes = np.sign(V[list(s.modal)])
+        for k, i in enumerate(s.modal):
+            if i in s.stopped:
+                position = Q[s.position[i]]
+                if not named.lower[k] <= position <= named.upper[k]:
+                    raise ValueError(
+                        f"q of joint '{self._name(i)}' of robot '{robot.name}' is {position:g}, "
+                        f'beyond its stops {named.lower[k]:g} to {named.upper[k]:g}')
+            if modes[k] == 0.0 and i not in s.dry:
+                modes[k] = 1.0
+        for view, value in zip(self._views, (Q, V, modes, 0.0)):
+            view[:] = value
         self._tau = np.zeros(robot.nv)
+        self._commands: deque[Array] = deque(
+            [np.zeros(robot.nv)] * self.command_delay, self.command_delay or None)
         self._steps = 0
+        self._initial_energy = math.fsum(self.energies)
 
     def step(self, tau: ArrayLike, steps: int = 1) -> None:
-        """Apply the torques `tau`, constant, for `steps` steps; on an error the state is kept."""
-        tau = self._vector('tau', tau, self.robot.nv)
-        q, v = self._q, self._v
-        for k in range(1, steps + 1):
-            q, v = self._advance(self.robot, q, v, tau, self.dt)
-            # a sum is finite only if every term is: one pass instead of two
-            if not math.isfinite(q.sum() + v.sum()):
-                self._explain(q, v, self._steps + k)
-        self._q, self._v, self._tau = q, v, tau
+        """Apply the torques `tau` for `steps` steps; on an error the state is kept.
+
+        tau: nv numbers, held constant; or steps x nv, one row a step.
+        """
+        if not (isinstance(steps, (int, np.integer)) and steps >= 0):
+            raise ValueError(f'steps must be a whole number, 0 or more, not {steps!r}')
+        control = self._control(tau, int(steps))
+        self._advance(control, int(steps), 0)
+
+    def _advance(self, control: Array, steps: int, every: int) -> Array:
+        """Run the machine code; return the states after each `every` steps."""
+        rows = steps // every if every else 0
+        stored = np.empty((rows, len(self._state)))
+        before = self._state.copy()
+        self._done[0] = 0.0
+        self._run(steps, every, control.shape[1] if len(control) > 1 else 0,
+                  self.engine.parameters.ctypes.data, self.values.ctypes.data,
+                  control.ctypes.data, self._state.ctypes.data, self._done.ctypes.data,
+                  stored.ctypes.data)
+        if self._done[0] < steps:
+            after = self._state.copy()
+            self._state[:] = before
+            self._explain(after, int(self._done[0]))
+        if steps:
+            self._tau = control[-1]
         self._steps += steps
+        return stored
+
+    def _control(self, tau: ArrayLike, steps: int) -> Array:
+        """Return the torques as rows, one for all steps or one a step, delayed if need be."""
+        nv = self.robot.nv
+        array = np.ascontiguousarray(tau, dtype=np.float64)
+        if array.shape != (nv,) and array.shape != (steps, nv):
+            raise ValueError(f"tau must have {nv} entries for robot '{self.robot.name}' "
+                             f"({', '.join(self.robot.joint_names)}), or {steps} rows of them, "
+                             f'not shape {array.shape}')
+        if not math.isfinite(array.sum()) and not np.isfinite(array).all():
+            row = np.argwhere(~np.isfinite(array))[0]
+            at = f' in step {row[0]}' if array.ndim == 2 else ''
+            raise ValueError(f'tau is {array[tuple(row)]} at joint '
+                             f"'{self._name(int(row[-1]))}'{at} of robot '{self.robot.name}'")
+        rows = array.reshape(-1, nv).copy()
+        if not self.command_delay or not steps:
+            return rows
+        given = np.broadcast_to(rows, (steps, nv))
+        line = np.concatenate([np.array(self._commands), given])
+        self._commands.extend(line[-self.command_delay:])
+        return np.ascontiguousarray(line[:steps])
+
+    def set_wrench(self, link: str, wrench: ArrayLike) -> None:
+        """Let [force; torque] act at a link's origin, world axes, from now on."""
+        known(self.robot.name, 'link', link, self.robot.link_names)
+        wrenches = {**self._physics.wrenches, link: wrench}
+        old, self._physics.wrenches = self._physics.wrenches, wrenches
+        try:
+            structure, values = self._physics.build(self.robot, self.dt)
+        except ValueError:
+            self._physics.wrenches = old
+            raise
+        if structure == self.structure:
+            self.values[:] = values
+        else:
+            state = self._state
+            self._build()
+            self._state[:] = state
 
     @property
     def t(self) -> float:
@@ -78,43 +188,108 @@ class Simulation:
     @property
     def q(self) -> Array:
         """Configuration (a copy)."""
-        return self._q.copy()
+        return self._views[0][:self.robot.nq].copy()
 
     @property
     def v(self) -> Array:
         """Velocity (a copy)."""
-        return self._v.copy()
+        return self._views[1][:self.robot.nv].copy()
+
+    @property
+    def theta(self) -> Array:
+        """Motor positions of the elastic joints (a copy)."""
+        return self._views[0][self.robot.nq:].copy()
+
+    @property
+    def omega(self) -> Array:
+        """Motor velocities of the elastic joints (a copy)."""
+        return self._views[1][self.robot.nv:].copy()
 
     @property
     def a(self) -> Array:
         """Acceleration here under the torques of the last step."""
-        return self.robot.forward_dynamics(self._q, self._v, self._tau)
+        return self.anatomy.acceleration[:self.robot.nv]
+
+    @property
+    def sticking(self) -> tuple[str, ...]:
+        """Joints held by friction or by a stop."""
+        return tuple(self._name(i) for i, mode in zip(self.structure.modal, self._views[2])
+                     if mode == 0.0)
+
+    @property
+    def anatomy(self) -> Anatomy:
+        """Acceleration and the forces behind it under the torques of the last step."""
+        Q, V, m, _ = self._views
+        return Anatomy(*self._kernel_run('anatomy', Q, V, m, self._tau))
+
+    @property
+    def energies(self) -> Energies:
+        """Kinetic energy, weight, springs, in joules."""
+        Q, V, _, _ = self._views
+        return Energies(*(float(x) for x in self._kernel_run('energies', Q, V)))
 
     @property
     def energy(self) -> float:
-        """Kinetic plus potential energy, in joules."""
-        return float(self.robot.kinetic_energy(self._q, self._v)
-                     + self.robot.potential_energy(self._q))
+        """Kinetic plus potential energy, springs included, in joules."""
+        return math.fsum(self.energies)
+
+    @property
+    def work(self) -> dict[str, float]:
+        """Joules since the start: work of the motors and wrenches; losses (positive) by cause."""
+        return dict(zip(WORK, self._views[3].tolist()))
+
+    @property
+    def balance(self) -> float:
+        """Energy gained less work done plus losses since the start, in joules: zero by theory."""
+        work = self.work
+        return math.fsum([self.energy, -self._initial_energy, -work['input'], -work['wrenches'],
+                          work['damping'], work['friction'], work['stops']])
+
+    def _kernel_run(self, name: str, *inputs: Array) -> list[Array]:
+        if name not in self._kernels:
+            self._kernels[name] = self.engine.kernel(name, self.values)
+        rows = inputs[0].shape[0] if inputs[0].ndim > 1 else None
+        outputs, _ = self._kernels[name].run([np.ascontiguousarray(x) for x in inputs], rows)
+        return list(outputs)
 
     def _vector(self, name: str, values: ArrayLike, size: int) -> Array:
         array = np.array(values, dtype=np.float64)
         if array.shape != (size,):
-            raise ValueError(f'{name} must have {size} entries for robot {self.robot.name!r}, '
-                             f'not shape {array.shape}')
+            raise ValueError(f"{name} must have {size} entries for robot '{self.robot.name}' "
+                             f"({', '.join(self.robot.joint_names)}), not shape {array.shape}")
         if not np.isfinite(array).all():
-            raise ValueError(f'{name} is {self._first_bad(name, array)}')
+            index = int(np.argmin(np.isfinite(array)))
+            raise ValueError(f'{name} is {array[index]} at {self._place(name, index)} of robot '
+                             f"'{self.robot.name}'")
         return array
 
-    def _first_bad(self, name: str, values: Array) -> str:
-        """Name the joint of the first entry of `values` that is not finite, with the value."""
-        places = self.robot.q_index if name == 'q' else self.robot.v_index
-        index = int(np.argmin(np.isfinite(values)))
-        joint = next(j for j, place in places.items() if place.start <= index < place.stop)
-        return f'{values[index]} at joint {joint!r}'
+    def _place(self, name: str, index: int) -> str:
+        places = self.robot.q_index if name in ('q', 'Q') else self.robot.v_index
+        for joint, place in places.items():
+            if place.start <= index < place.stop:
+                return f"joint '{joint}'"
+        size = self.robot.nq if name in ('q', 'Q') else self.robot.nv
+        motor = index - size if name in ('Q', 'V') else index
+        return f"the motor of joint '{self._name(self.structure.elastic[motor])}'"
 
-    def _explain(self, q: Array, v: Array, steps: int) -> None:
-        name, values = ('q', q) if not np.isfinite(q).all() else ('v', v)
-        if not np.isfinite(values).all():
-            raise FloatingPointError(
-                f'the motion diverged: {name} is {self._first_bad(name, values)} at '
-                f't = {steps * self.dt:g} s; take a smaller dt than {self.dt:g} s')
+    def _name(self, i: int) -> str:
+        """Return the joint of an entry of V."""
+        if i >= self.robot.nv:
+            i = self.structure.elastic[i - self.robot.nv]
+        return next(name for name, place in self.robot.v_index.items()
+                    if place.start <= i < place.stop)
+
+    def _explain(self, state: Array, good: int) -> None:
+        """Raise the error of a step that went wrong."""
+        t = self.t + (good + 1) * self.dt
+        advice = f'take a smaller dt than {self.dt:g} s'
+        for name, values in zip(('Q', 'V'), self._split(state)):
+            bad = ~(np.abs(values) < 1e150)
+            if bad.any():
+                index = int(np.argmax(bad))
+                raise FloatingPointError(
+                    f"the motion of robot '{self.robot.name}' diverged at t = {t:g} s: "
+                    f'{"position" if name == "Q" else "velocity"} {values[index]:g} at '
+                    f'{self._place(name, index)}; {advice}')
+        raise FloatingPointError(
+            f"the mass matrix of robot '{self.robot.name}' became singular at t = {t:g} s; {advice}")
