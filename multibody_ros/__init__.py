@@ -19,8 +19,8 @@ from .compiler.kernel import set_threads
 from .control import trajectory
 from .model.model import ModelError
 from .robot import load_urdf, Robot
-from .simulation import Simulation
+from .simulation import rollouts, Simulation
 
-__all__ = ['control', 'load_urdf', 'ModelError', 'Robot', 'set_threads', 'Simulation',
-           'trajectory']
+__all__ = ['control', 'load_urdf', 'ModelError', 'Robot', 'rollouts', 'set_threads',
+           'Simulation', 'trajectory']
 __version__ = '0.1.0'

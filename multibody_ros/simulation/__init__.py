@@ -14,6 +14,9 @@
 
 """Time: integrators and the Simulation that owns the state."""
 
+from .physics import ElasticJoint, JointSpring, LinkSpring, Physics
+from .rollouts import Rollouts, rollouts
 from .simulation import Simulation
 
-__all__ = ['Simulation']
+__all__ = ['ElasticJoint', 'JointSpring', 'LinkSpring', 'Physics', 'Rollouts', 'rollouts',
+           'Simulation']

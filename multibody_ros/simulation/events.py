@@ -48,7 +48,7 @@ STILL = 1e-9
 #: a reaction may exceed its bound by this much of it: rounding must not release a joint
 SLACK = 1e-12
 #: tries a step may take; after that it is accepted and the velocities are set right
-TRIES = 60
+TRIES = 1000
 #: a part of a step this small counts as none
 MOMENT = 1e-9
 CATCH, HIT = 1.0, 2.0
@@ -146,7 +146,7 @@ def judge(s: Structure, values: SimpleNamespace, clock: Any, Q: Any, V: Any, m: 
                 v0, v1 = side * V[i], side * V1[i]
                 touching = yes(d0, TOUCH) * yes(0.0, v0)
                 when = chosen(touching * moving, 0.0, chosen(
-                    yes(d1, -TOUCH) * moving, _touch(d0, -v0 * h, d1, -v1 * h), 1.0))
+                    yes(d1, -TOUCH) * yes(-TOUCH, d0) * moving, _touch(d0, -v0 * h, d1, -v1 * h), 1.0))
                 part = smaller(part, when)
                 now = chosen(touching * moving, HIT, now)
                 then = chosen(yes(d1, TOUCH) * yes(0.0, v1) * moving, HIT, then)
@@ -194,9 +194,12 @@ def _zero_of(e0: Any, rise: Any, e1: Any) -> Any:
 
 
 def _touch(d0: Any, r0: Any, d1: Any, r1: Any) -> Any:
-    """Return where in 0..1 the cubic with these ends and slopes, d0 > 0 > d1, vanishes."""
+    """Return where in 0..1 the cubic with these ends and slopes, d1 < 0, vanishes.
+
+    A joint on its way off the stop (r0 > 0) comes back later: that zero is found from the end.
+    """
     c2, c3 = 3.0 * (d1 - d0) - 2.0 * r0 - r1, 2.0 * (d0 - d1) + r0 + r1
-    x = _part(d0 / _not_zero(d0 - d1))
+    x = where(0.0, r0, 1.0, _part(d0 / _not_zero(d0 - d1)))
     for _ in range(6):
         value = d0 + x * (r0 + x * (c2 + x * c3))
         slope = r0 + x * (2.0 * c2 + 3.0 * x * c3)

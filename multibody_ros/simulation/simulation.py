@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from .engine import Anatomy, Energies, Engine
 from .physics import Physics
 from .schemes import SCHEMES
+from .state import divergence, first_states, joint_of, place_of
 from .structure import WORK
 from ..arguments import known
 from ..compiler.machine import aligned
@@ -94,19 +95,7 @@ class Simulation:
             'theta', theta, len(links))
         omega = v[links] if omega is None else self._vector('omega', omega, len(links))
         Q, V = np.concatenate([q, theta]), np.concatenate([v, omega])
-        named = s.named(self.values)
-        modes = np.sign(V[list(s.modal)])
-        for k, i in enumerate(s.modal):
-            if i in s.stopped:
-                position = Q[s.position[i]]
-                if not named.lower[k] <= position <= named.upper[k]:
-                    raise ValueError(
-                        f"q of joint '{self._name(i)}' of robot '{robot.name}' is {position:g}, "
-                        f'beyond its stops {named.lower[k]:g} to {named.upper[k]:g}')
-            if modes[k] == 0.0 and i not in s.dry:
-                modes[k] = 1.0
-        for view, value in zip(self._views, (Q, V, modes, 0.0)):
-            view[:] = value
+        self._state[:] = first_states(robot, s, self.values, Q[None], V[None])[0]
         self._tau = np.zeros(robot.nv)
         self._commands: deque[Array] = deque(
             [np.zeros(robot.nv)] * self.command_delay, self.command_delay or None)
@@ -136,7 +125,8 @@ class Simulation:
         if self._done[0] < steps:
             after = self._state.copy()
             self._state[:] = before
-            self._explain(after, int(self._done[0]))
+            raise divergence(self.robot, self.structure, after,
+                             self.t + (self._done[0] + 1) * self.dt, self.dt)
         if steps:
             self._tau = control[-1]
         self._steps += steps
@@ -153,8 +143,9 @@ class Simulation:
         if not math.isfinite(array.sum()) and not np.isfinite(array).all():
             row = np.argwhere(~np.isfinite(array))[0]
             at = f' in step {row[0]}' if array.ndim == 2 else ''
-            raise ValueError(f'tau is {array[tuple(row)]} at joint '
-                             f"'{self._name(int(row[-1]))}'{at} of robot '{self.robot.name}'")
+            raise ValueError(f'tau is {array[tuple(row)]} at '
+                             + place_of(self.robot, self.structure, 'v', int(row[-1]))
+                             + f"{at} of robot '{self.robot.name}'")
         rows = array.reshape(-1, nv).copy()
         if not self.command_delay or not steps:
             return rows
@@ -213,7 +204,7 @@ class Simulation:
     @property
     def sticking(self) -> tuple[str, ...]:
         """Joints held by friction or by a stop."""
-        return tuple(self._name(i) for i, mode in zip(self.structure.modal, self._views[2])
+        return tuple(joint_of(self.robot, self.structure, i) for i, mode in zip(self.structure.modal, self._views[2])
                      if mode == 0.0)
 
     @property
@@ -259,37 +250,7 @@ class Simulation:
                              f"({', '.join(self.robot.joint_names)}), not shape {array.shape}")
         if not np.isfinite(array).all():
             index = int(np.argmin(np.isfinite(array)))
-            raise ValueError(f'{name} is {array[index]} at {self._place(name, index)} of robot '
-                             f"'{self.robot.name}'")
+            raise ValueError(f'{name} is {array[index]} at '
+                             + place_of(self.robot, self.structure, name, index)
+                             + f" of robot '{self.robot.name}'")
         return array
-
-    def _place(self, name: str, index: int) -> str:
-        places = self.robot.q_index if name in ('q', 'Q') else self.robot.v_index
-        for joint, place in places.items():
-            if place.start <= index < place.stop:
-                return f"joint '{joint}'"
-        size = self.robot.nq if name in ('q', 'Q') else self.robot.nv
-        motor = index - size if name in ('Q', 'V') else index
-        return f"the motor of joint '{self._name(self.structure.elastic[motor])}'"
-
-    def _name(self, i: int) -> str:
-        """Return the joint of an entry of V."""
-        if i >= self.robot.nv:
-            i = self.structure.elastic[i - self.robot.nv]
-        return next(name for name, place in self.robot.v_index.items()
-                    if place.start <= i < place.stop)
-
-    def _explain(self, state: Array, good: int) -> None:
-        """Raise the error of a step that went wrong."""
-        t = self.t + (good + 1) * self.dt
-        advice = f'take a smaller dt than {self.dt:g} s'
-        for name, values in zip(('Q', 'V'), self._split(state)):
-            bad = ~(np.abs(values) < 1e150)
-            if bad.any():
-                index = int(np.argmax(bad))
-                raise FloatingPointError(
-                    f"the motion of robot '{self.robot.name}' diverged at t = {t:g} s: "
-                    f'{"position" if name == "Q" else "velocity"} {values[index]:g} at '
-                    f'{self._place(name, index)}; {advice}')
-        raise FloatingPointError(
-            f"the mass matrix of robot '{self.robot.name}' became singular at t = {t:g} s; {advice}")
