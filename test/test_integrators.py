@@ -135,3 +135,50 @@ def test_one_call_of_many_steps_is_many_calls(double_pendulum):
         many.step(tau)
     assert np.array_equal(one.q, many.q) and np.array_equal(one.v, many.v)
     assert one.t == many.t == pytest.approx(0.1)
+
+
+def test_adaptive_error_is_below_the_tolerance(double_pendulum):
+    start = [1.0, -0.5], [0.3, 0.8]
+    exact = end(double_pendulum, 'rk4', 5e-5, *start, 2.0)
+    for tolerance in (1e-6, 1e-10):
+        sim = mb.Simulation(double_pendulum, *start, dt=0.5, integrator='adaptive',
+                            tolerance=tolerance)
+        sim.step(np.zeros(2), 4)
+        assert np.abs(np.concatenate([sim.q, sim.v]) - exact).max() < 100.0 * tolerance
+
+
+def test_dense_output_passes_through_the_motion(double_pendulum):
+    sim = mb.Simulation(double_pendulum, [1.0, 0.2], dt=0.1, integrator='adaptive')
+    sim.step(np.zeros(2), 3)
+    fine = mb.Simulation(double_pendulum, [1.0, 0.2], dt=1e-4)
+    fine.step(np.zeros(2), 1234)
+    q, v = sim.at(0.1234)
+    np.testing.assert_allclose(q, fine.q, atol=1e-8)
+    np.testing.assert_allclose(v, fine.v, atol=1e-7)
+    with pytest.raises(ValueError, match='after the last step'):
+        sim.at(0.4)
+    with pytest.raises(ValueError, match="'rk4' has no dense output"):
+        fine.at(0.1)
+
+
+def test_adaptive_friction_and_stops_agree_with_small_steps(double_pendulum):
+    physics = {'friction': [0.5, 0.2], 'stops': ([-1.0, -1.0], [2.0, 1.0]), 'restitution': 0.5}
+    adaptive = mb.Simulation(double_pendulum, [1.9, 0.0], [1.0, 1.0], dt=0.1,
+                             integrator='adaptive', **physics)
+    small = mb.Simulation(double_pendulum, [1.9, 0.0], [1.0, 1.0], dt=1e-4, **physics)
+    for _ in range(4):
+        adaptive.step(np.zeros(2), 1)
+        small.step(np.zeros(2), 1000)
+        np.testing.assert_allclose(adaptive.q, small.q, atol=1e-6)
+        np.testing.assert_allclose(adaptive.v, small.v, atol=1e-5)
+        assert abs(adaptive.balance) < 1e-8
+    assert small.work['stops'] > 0.01
+
+
+def test_adaptive_torque_free_body(free_body):
+    sim = mb.Simulation(free_body, v=[0.1, 0.2, 0.3, 1e-3, 3.0, 1e-3], dt=1.0,
+                        integrator='adaptive', tolerance=1e-11)
+    momentum = free_body.momentum(sim.q, sim.v)
+    sim.step(np.zeros(6), 10)
+    np.testing.assert_allclose(free_body.momentum(sim.q, sim.v), momentum, atol=1e-8)
+    assert np.linalg.norm(sim.q[3:]) == pytest.approx(1.0, abs=1e-15)

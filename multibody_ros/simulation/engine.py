@@ -29,15 +29,13 @@ from ..compiler.flow import Flow, If, Node, While
 from ..compiler.kernel import Kernel
 from ..compiler.machine import Machine
 from ..compiler.program import Input, Output, Program
-from ..dynamics import energy, rnea
+from ..dynamics import derivatives, energy, rnea
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = NDArray[np.float64]
 
-#: things that may happen at one instant, one after the other
-INSTANT = 100
 #: buffers that stay from step to step
 STATE = ('Q', 'V', 'm', 'w')
 
@@ -67,6 +65,32 @@ class Anatomy(NamedTuple):
     stops: Array
     bias: Array
     gravity: Array
+
+
+class Rates(NamedTuple):
+    """Time derivatives of Q, V and w, and the reactions of held joints."""
+
+    Q: Array
+    V: Array
+    w: Array
+    reactions: Array
+
+
+class Pivot(NamedTuple):
+    """Whether a mode was wrong, and the modes with the first wrong one changed."""
+
+    found: Array
+    m: Array
+
+
+class Jump(NamedTuple):
+    """V, m, w after an impulse, what is still pending, and whether anything is."""
+
+    V: Array
+    m: Array
+    w: Array
+    pending: Array
+    more: Array
 
 
 def flow_of(buffers: Buffers, integrator: str) -> Flow:
@@ -117,7 +141,7 @@ def _with_events(b: Buffers, scheme: list[Node]) -> list[Node]:
                    'Q V m w clock pending any more'),
             If('any', (While((
                 b.call(jump, 'parameters values Q V m w pending', 'V m w pending any'),
-            ), 'any', INSTANT),)),
+            ), 'any', events.INSTANT),)),
         ), (b.call(accept, 'clock Q V w Q1 V1 w1', 'Q V w clock more'),)),
     ), 'more', events.TRIES + 20)]
 
@@ -136,23 +160,39 @@ class Engine:
         self.machine = Machine(flow_of(self.buffers, integrator), key)
 
     def kernel(self, name: str, values: Array) -> Kernel:
-        """Return 'energies' (of Q, V), 'anatomy' or 'motion' (of Q, V, m, u) of these values."""
-        b = self.buffers
-        outputs = {'energies': Energies._fields, 'anatomy': Anatomy._fields,
-                   'motion': ('A', 'P', 'R', 'G')}[name]
-        shapes = {'energies': [()] * 3, 'anatomy': [(b.structure.nV,)] * len(Anatomy._fields),
-                  'motion': [(b.kinds[x],) for x in 'APRG']}[name]
-        inputs = 'Q V' if name == 'energies' else 'Q V m u'
+        """Return a function of one state with these values.
+
+        'energies' of Q, V; 'anatomy' of Q, V, m, u; 'rates' of Q, V, m, u: Q', V', w' and the
+        reactions; 'pivot' and 'jump': see events.py.
+        """
+        b, modal = self.buffers, len(self.structure.modal)
+        inputs, result, shapes = {
+            'energies': ('Q V', Energies, [()] * 3),
+            'anatomy': ('Q V m u', Anatomy, [(b.structure.nV,)] * len(Anatomy._fields)),
+            'rates': ('Q V m u', Rates, [(b.kinds[x],) for x in 'QVwm']),
+            'pivot': ('Q V m A R', Pivot, [(), (modal,)]),
+            'jump': ('Q V m w pending', Jump, [*((b.kinds[x],) for x in 'Vmwm'), ()]),
+        }[name]
         program = Program(
             f'simulation_{name}',
             (Input('parameters', b.kinds['parameters'], True), Input('values', len(values), True),
              *(Input(x, b.kinds[x]) for x in inputs.split())),
-            tuple(Output(x, shape) for x, shape in zip(outputs, shapes)), getattr(self, f'_{name}'))
-        return Kernel(program, self._key, [self.parameters, values],
-                      {'energies': Energies, 'anatomy': Anatomy, 'motion': tuple}[name])
+            tuple(Output(x, shape) for x, shape in zip(result._fields, shapes)),
+            getattr(self, f'_{name}'))
+        return Kernel(program, self._key, [self.parameters, values], result)
 
-    def _motion(self, parameters: Any, flat: Any, Q: Any, V: Any, m: Any, u: Any) -> Any:
-        return self.buffers.motion(parameters, flat, Q, V, m, u)
+    def _rates(self, parameters: Any, flat: Any, Q: Any, V: Any, m: Any, u: Any) -> Any:
+        s = self.structure
+        moving = self.buffers.motion(parameters, flat, Q, V, m, u)
+        positions = derivatives.position_rates(self.buffers.tree, Q[:s.nq], V[:s.nv])
+        return ([*positions, *V[s.nv:]], moving.acceleration, moving.powers, moving.reactions)
+
+    def _pivot(self, parameters: Any, flat: Any, *rest: Any) -> Any:
+        return events.pivot(self.structure, self._named(flat), *rest)
+
+    def _jump(self, parameters: Any, flat: Any, *rest: Any) -> Any:
+        return events.jump(self.buffers.tree, self.buffers.blocks(parameters), self.structure,
+                           self._named(flat), *rest)
 
     def _energies(self, parameters: Any, flat: Any, Q: Any, V: Any) -> Any:
         s, blocks, values = self.structure, self.buffers.blocks(parameters), self._named(flat)

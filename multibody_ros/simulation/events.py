@@ -51,6 +51,8 @@ SLACK = 1e-12
 TRIES = 1000
 #: a part of a step this small counts as none
 MOMENT = 1e-9
+#: things that may happen at one instant, one after the other
+INSTANT = 100
 CATCH, HIT = 1.0, 2.0
 
 
@@ -125,7 +127,7 @@ def judge(s: Structure, values: SimpleNamespace, clock: Any, Q: Any, V: Any, m: 
     """Return Q, V, m, w, clock and what is to be done at once for each joint (CATCH, HIT, 0)."""
     h, left, tries = clock
     active, patient = yes(0.0, left), yes(tries, TRIES)
-    wrong, modes = _pivot(s, values, Q, V, m, A, reactions)
+    wrong, modes = pivot(s, values, Q, V, m, A, reactions)
     wrong = wrong * active * patient
     part, at_once, after = 1.0, [], []
     for k, i in enumerate(s.modal):
@@ -167,7 +169,7 @@ def judge(s: Structure, values: SimpleNamespace, clock: Any, Q: Any, V: Any, m: 
             either(*(yes(0.5, x) for x in pending))]
 
 
-def _pivot(s: Structure, values: SimpleNamespace, Q: Any, V: Any, m: Any, A: Any,
+def pivot(s: Structure, values: SimpleNamespace, Q: Any, V: Any, m: Any, A: Any,
            reactions: Any) -> tuple[Any, list[Any]]:
     """Change the first mode that contradicts the forces; return whether there was one."""
     found, modes = 0.0, []

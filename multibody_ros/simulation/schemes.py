@@ -38,7 +38,7 @@ from ..model.tree import Tree
 
 #: iterations of the implicit midpoint rule, and the change of velocity at which they end
 ITERATIONS = 60
-CONVERGED = 1e-15
+CONVERGED = 1e-12
 
 
 class Buffers:
@@ -183,29 +183,34 @@ def _symplectic(b: Buffers) -> list[Node]:
         values = b.named(flat)
         M = mass_matrix(geared(b.tree, s, values), b.blocks(parameters), Q[:s.nq])
         p = [sum((x * v for x, v in zip(row, V)), 0.0) for row in M]
-        return p, [B * v for B, v in zip(values.motor_inertia, V[s.nv:])], V
+        return p, [B * v for B, v in zip(values.motor_inertia, V[s.nv:])], V, 1.0
 
-    def middle(parameters: Any, flat: Any, clock: Any, Q: Any, K: Any, p: Any, m: Any,
-               u: Any) -> Any:
+    def middle(parameters: Any, flat: Any, clock: Any, Q: Any, K: Any, p: Any, f: Any, P: Any,
+               more: Any, m: Any, u: Any) -> Any:
+        last = (*K, *f, *P)
         h, values = 0.5 * clock[0], b.named(flat)
         Qm = [q + h * v for q, v in zip(Q, K)]
         f, P = _force_of_momentum(b, b.blocks(parameters), values, Qm, K, m, u)
         Vm = _velocity(b, parameters, values, Qm, along(p, h, f), m)
         change = sum(((x - y) * (x - y) for x, y in zip(Vm, K)), 0.0)
         size = sum((x * x for x in Vm), 0.0) + 1e-20
-        return Vm, f, P, where(CONVERGED * CONVERGED * size, change, 1.0, 0.0)
+        again = where(CONVERGED * CONVERGED * size, change, 1.0, 0.0)
+        # a lane that has converged stays as it is while others go on
+        return [where(0.5, more[0], new, old) for new, old in zip(
+            [*Vm, *f, *P, again], [*last, 0.0])]
 
     def end(parameters: Any, flat: Any, clock: Any, Q: Any, w: Any, K: Any, p: Any, f: Any,
             m: Any, P: Any, more: Any) -> Any:
         h, values = clock[0], b.named(flat)
         Q1 = along(Q, h, K)
         V1 = _velocity(b, parameters, values, Q1, along(p, h, f), m)
-        return Q1, V1, along(w, h, P), status(*Q1, *V1)
+        return Q1, V1, along(w, h, P), status(*Q1, *V1) + where(0.5, more[0], math.nan, 0.0)
 
-    return [b.stage('Q V', 'A P R G'), b.call(momentum, 'parameters values Q V', 'p K'),
-            While((b.call(middle, 'parameters values clock Q K p m u', 'K f P more'),), 'more',
-                  ITERATIONS),
-            b.call(end, 'parameters values clock Q w K p f m P more', 'Q1 V1 w1 status')]
+    return [b.stage('Q V', 'A P R G'), b.call(momentum, 'parameters values Q V', 'p K more'),
+            While((b.call(middle, 'parameters values clock Q K p f P more m u', 'K f P more'),),
+                  'more', ITERATIONS),
+            b.call(end, 'parameters values clock Q w K p f m P more',
+                   'Q1 V1 w1 status')]
 
 
 def _force_of_momentum(b: Buffers, blocks: Any, values: SimpleNamespace, Q: Any, V: Any, m: Any,

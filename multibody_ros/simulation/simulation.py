@@ -23,6 +23,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .adaptive import Adaptive
 from .engine import Anatomy, Energies, Engine
 from .physics import Physics
 from .schemes import SCHEMES
@@ -44,17 +45,22 @@ class Simulation:
     """
 
     def __init__(self, robot: Robot, q: ArrayLike | None = None, v: ArrayLike | None = None,
-                 dt: float = 1e-3, integrator: str = 'rk4', *, command_delay: int = 0,
-                 **physics: Any) -> None:
+                 dt: float = 1e-3, integrator: str = 'rk4', *, tolerance: float = 1e-9,
+                 command_delay: int = 0, **physics: Any) -> None:
         """Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds.
 
-        integrator: euler, semi_implicit_euler, rk4, symplectic. physics: see `Physics`. With
-        command_delay a torque acts that many steps after it was given, zero before.
+        integrator: euler, semi_implicit_euler, rk4, symplectic, or adaptive, which keeps its error
+        below `tolerance` (relative) however long dt is. physics: see `Physics`. With command_delay
+        a torque acts that many steps after it was given, zero before.
         """
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ValueError(f'dt must be a positive time in seconds, not {dt}')
-        if integrator not in SCHEMES:
-            raise ValueError(f'no integrator {integrator!r}, only: ' + ', '.join(SCHEMES))
+        if integrator not in (*SCHEMES, 'adaptive'):
+            raise ValueError(f'no integrator {integrator!r}, only: '
+                             + ', '.join((*SCHEMES, 'adaptive')))
+        if not (isinstance(tolerance, float) and 1e-13 <= tolerance < 1.0):
+            raise ValueError(f'tolerance must be a number from 1e-13 to 1, not {tolerance!r}')
+        self.tolerance = tolerance
         if not isinstance(command_delay, int) or command_delay < 0:
             raise ValueError('command_delay must be a whole number of steps, 0 or more, not '
                              f'{command_delay!r}')
@@ -67,12 +73,16 @@ class Simulation:
     def _build(self) -> None:
         """Compile for the mechanisms that are on."""
         self.structure, self.values = self._physics.build(self.robot, self.dt)
-        self.engine = Engine(self.robot, self.structure, self.integrator)
-        self._run = self.engine.machine.function(1)
+        adaptive = self.integrator == 'adaptive'
+        self.engine = Engine(self.robot, self.structure, 'rk4' if adaptive else self.integrator)
         self._state = aligned(self.engine.machine.flow.state_size)
         self._done = aligned(1)
         self._views = self._split(self._state)
         self._kernels: dict[str, Any] = {}
+        self._adaptive = Adaptive(
+            self.structure, self.values, self._kernel_run, self.robot._coordinates.quaternions(),
+            self.tolerance) if adaptive else None
+        self._run = None if adaptive else self.engine.machine.function(1)
 
     def _split(self, state: Array) -> list[Array]:
         """Return Q, V, m, w of a state (or of many, along the first axes)."""
@@ -114,14 +124,16 @@ class Simulation:
 
     def _advance(self, control: Array, steps: int, every: int) -> Array:
         """Run the machine code; return the states after each `every` steps."""
-        rows = steps // every if every else 0
-        stored = np.empty((rows, len(self._state)))
+        stored = np.empty((steps // every if every else 0, len(self._state)))
         before = self._state.copy()
         self._done[0] = 0.0
-        self._run(steps, every, control.shape[1] if len(control) > 1 else 0,
-                  self.engine.parameters.ctypes.data, self.values.ctypes.data,
-                  control.ctypes.data, self._state.ctypes.data, self._done.ctypes.data,
-                  stored.ctypes.data)
+        if self._run is None:
+            self._adapt(control, steps, every, stored)
+        else:
+            self._run(steps, every, control.shape[1] if len(control) > 1 else 0,
+                      self.engine.parameters.ctypes.data, self.values.ctypes.data,
+                      control.ctypes.data, self._state.ctypes.data, self._done.ctypes.data,
+                      stored.ctypes.data)
         if self._done[0] < steps:
             after = self._state.copy()
             self._state[:] = before
@@ -131,6 +143,32 @@ class Simulation:
             self._tau = control[-1]
         self._steps += steps
         return stored
+
+    def _adapt(self, control: Array, steps: int, every: int, stored: Array) -> None:
+        """Do with SciPy what the machine code does."""
+        solver = self._adaptive
+        if solver is None:
+            return
+        solver.pieces.clear()
+        chunk = 1 if len(control) > 1 else every or steps
+        for first in range(0, steps, chunk):
+            last = min(first + chunk, steps)
+            tau = control[first if len(control) > 1 else 0]
+            self._state[:] = solver.advance(
+                self._state, tau, (last - first) * self.dt, self.t + first * self.dt)
+            if not np.isfinite(self._state).all():
+                return
+            self._done[0] = last
+            if every and last % every == 0:
+                stored[last // every - 1] = self._state
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """Return q and v at a time of the last call of `step` (integrator 'adaptive' only)."""
+        if self._adaptive is None:
+            raise ValueError(f"integrator {self.integrator!r} has no dense output, 'adaptive' has")
+        y = self._adaptive.interpolated(t)
+        n = self.structure.nQ
+        return y[:self.robot.nq], y[n:n + self.robot.nv]
 
     def _control(self, tau: ArrayLike, steps: int) -> Array:
         """Return the torques as rows, one for all steps or one a step, delayed if need be."""

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+#: rad, m, rad/s, m/s: beyond this a motion has diverged
+ABSURD = 1e9
+
 
 def first_states(robot: Robot, s: Structure, values: Array, Q: Array, V: Array) -> Array:
     """Return Q, V, m, w as rows for rows of positions and velocities.
@@ -75,7 +78,7 @@ def divergence(robot: Robot, s: Structure, state: Array, t: float, dt: float,
     advice = f'take a smaller dt than {dt:g} s'
     Q, V = state[:s.nQ], state[s.nQ:s.nQ + s.nV]
     for name, values in (('Q', Q), ('V', V)):
-        bad = ~(np.abs(values) < 1e150)
+        bad = ~(np.abs(values) < ABSURD)
         if bad.any():
             index = int(np.argmax(bad))
             word = 'position' if name == 'Q' else 'velocity'
