@@ -14,9 +14,11 @@
 
 """Time: integrators and the Simulation that owns the state."""
 
+from .log import Log
 from .physics import ElasticJoint, JointSpring, LinkSpring, Physics
 from .rollouts import Rollouts, rollouts
+from .sensors import Sensors
 from .simulation import Simulation
 
-__all__ = ['ElasticJoint', 'JointSpring', 'LinkSpring', 'Physics', 'Rollouts', 'rollouts',
-           'Simulation']
+__all__ = ['ElasticJoint', 'JointSpring', 'LinkSpring', 'Log', 'Physics', 'Rollouts', 'rollouts',
+           'Sensors', 'Simulation']

@@ -25,9 +25,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .adaptive import Adaptive
 from .engine import Anatomy, Energies, Engine
+from .log import Log
 from .physics import Physics
+from .recorder import Recorder
 from .schemes import SCHEMES
-from .state import divergence, first_states, joint_of, place_of
+from .sensors import Sensors
+from .state import divergence, first_states, joint_of, torque_rows, vector_of
 from .structure import WORK
 from ..arguments import known
 from ..compiler.machine import aligned
@@ -46,12 +49,14 @@ class Simulation:
 
     def __init__(self, robot: Robot, q: ArrayLike | None = None, v: ArrayLike | None = None,
                  dt: float = 1e-3, integrator: str = 'rk4', *, tolerance: float = 1e-9,
-                 command_delay: int = 0, **physics: Any) -> None:
+                 command_delay: int = 0, sensors: Sensors | None = None, log_every: int = 0,
+                 **physics: Any) -> None:
         """Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds.
 
         integrator: euler, semi_implicit_euler, rk4, symplectic, or adaptive, which keeps its error
         below `tolerance` (relative) however long dt is. physics: see `Physics`. With command_delay
-        a torque acts that many steps after it was given, zero before.
+        a torque acts that many steps after it was given, zero before; `sensors` are what
+        `measured` tells; `log` holds a sample after each log_every steps.
         """
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ValueError(f'dt must be a positive time in seconds, not {dt}')
@@ -66,8 +71,10 @@ class Simulation:
                              f'{command_delay!r}')
         self.robot, self.dt, self.integrator = robot, float(dt), integrator
         self.command_delay = command_delay
+        self.sensors, self.log_every = sensors or Sensors(), log_every
         self._physics = Physics(**physics)
         self._build()
+        self._recorder = Recorder(robot, self.structure, self.dt, self.sensors, log_every)
         self.reset(q, v)
 
     def _build(self) -> None:
@@ -97,13 +104,14 @@ class Simulation:
         unless given.
         """
         robot, s = self.robot, self.structure
-        q = robot.neutral() if q is None else self._vector('q', q, robot.nq)
-        v = np.zeros(robot.nv) if v is None else self._vector('v', v, robot.nv)
+        q = robot.neutral() if q is None else vector_of(robot, s, 'q', q, robot.nq)
+        v = np.zeros(robot.nv) if v is None else vector_of(robot, s, 'v', v, robot.nv)
         robot.kinetic_energy(q, v)
         links = list(s.elastic)
-        theta = q[[s.position[i] for i in links]] if theta is None else self._vector(
-            'theta', theta, len(links))
-        omega = v[links] if omega is None else self._vector('omega', omega, len(links))
+        theta = q[[s.position[i] for i in links]] if theta is None else vector_of(
+            robot, s, 'theta', theta, len(links))
+        omega = v[links] if omega is None else vector_of(
+            robot, s, 'omega', omega, len(links))
         Q, V = np.concatenate([q, theta]), np.concatenate([v, omega])
         self._state[:] = first_states(robot, s, self.values, Q[None], V[None])[0]
         self._tau = np.zeros(robot.nv)
@@ -111,6 +119,7 @@ class Simulation:
             [np.zeros(robot.nv)] * self.command_delay, self.command_delay or None)
         self._steps = 0
         self._initial_energy = math.fsum(self.energies)
+        self._recorder.start(self._state, self._tau)
 
     def step(self, tau: ArrayLike, steps: int = 1) -> None:
         """Apply the torques `tau` for `steps` steps; on an error the state is kept.
@@ -120,7 +129,19 @@ class Simulation:
         if not (isinstance(steps, (int, np.integer)) and steps >= 0):
             raise ValueError(f'steps must be a whole number, 0 or more, not {steps!r}')
         control = self._control(tau, int(steps))
-        self._advance(control, int(steps), 0)
+        before = self._steps
+        states = self._advance(control, int(steps), 1 if self._recorder.watches else 0)
+        self._recorder.take(states, control, before)
+
+    @property
+    def measured(self) -> tuple[Array, Array]:
+        """Return q and v as the sensors tell them now."""
+        return self._recorder.measured if self._recorder.watches else (self.q, self.v)
+
+    @property
+    def log(self) -> Log:
+        """Samples since the last reset: states, torques by cause, energies, works."""
+        return self._recorder.log(self._kernel_run)
 
     def _advance(self, control: Array, steps: int, every: int) -> Array:
         """Run the machine code; return the states after each `every` steps."""
@@ -172,23 +193,11 @@ class Simulation:
 
     def _control(self, tau: ArrayLike, steps: int) -> Array:
         """Return the torques as rows, one for all steps or one a step, delayed if need be."""
-        nv = self.robot.nv
-        array = np.ascontiguousarray(tau, dtype=np.float64)
-        if array.shape != (nv,) and array.shape != (steps, nv):
-            raise ValueError(f"tau must have {nv} entries for robot '{self.robot.name}' "
-                             f"({', '.join(self.robot.joint_names)}), or {steps} rows of them, "
-                             f'not shape {array.shape}')
-        if not math.isfinite(array.sum()) and not np.isfinite(array).all():
-            row = np.argwhere(~np.isfinite(array))[0]
-            at = f' in step {row[0]}' if array.ndim == 2 else ''
-            raise ValueError(f'tau is {array[tuple(row)]} at '
-                             + place_of(self.robot, self.structure, 'v', int(row[-1]))
-                             + f"{at} of robot '{self.robot.name}'")
-        rows = array.reshape(-1, nv).copy()
+        rows = torque_rows(self.robot, self.structure, tau, steps)
         if not self.command_delay or not steps:
             return rows
-        given = np.broadcast_to(rows, (steps, nv))
-        line = np.concatenate([np.array(self._commands), given])
+        line = np.concatenate([np.array(self._commands),
+                               np.broadcast_to(rows, (steps, self.robot.nv))])
         self._commands.extend(line[-self.command_delay:])
         return np.ascontiguousarray(line[:steps])
 
@@ -280,15 +289,3 @@ class Simulation:
         rows = inputs[0].shape[0] if inputs[0].ndim > 1 else None
         outputs, _ = self._kernels[name].run([np.ascontiguousarray(x) for x in inputs], rows)
         return list(outputs)
-
-    def _vector(self, name: str, values: ArrayLike, size: int) -> Array:
-        array = np.array(values, dtype=np.float64)
-        if array.shape != (size,):
-            raise ValueError(f"{name} must have {size} entries for robot '{self.robot.name}' "
-                             f"({', '.join(self.robot.joint_names)}), not shape {array.shape}")
-        if not np.isfinite(array).all():
-            index = int(np.argmin(np.isfinite(array)))
-            raise ValueError(f'{name} is {array[index]} at '
-                             + place_of(self.robot, self.structure, name, index)
-                             + f" of robot '{self.robot.name}'")
-        return array

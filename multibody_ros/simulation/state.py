@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .structure import Structure, WORK
 
@@ -87,3 +88,32 @@ def divergence(robot: Robot, s: Structure, state: Array, t: float, dt: float,
                 f'{values[index]:g} at {place_of(robot, s, name, index)}; {advice}')
     return FloatingPointError(f"the mass matrix of robot '{robot.name}'{whose} became singular at "
                               f't = {t:g} s; {advice}')
+
+
+def vector_of(robot: Robot, s: Structure, name: str, values: ArrayLike, size: int) -> Array:
+    """Return `size` finite numbers as an array of its own."""
+    array = np.array(values, dtype=np.float64)
+    if array.shape != (size,):
+        raise ValueError(f"{name} must have {size} entries for robot '{robot.name}' "
+                         f"({', '.join(robot.joint_names)}), not shape {array.shape}")
+    if not np.isfinite(array).all():
+        index = int(np.argmin(np.isfinite(array)))
+        raise ValueError(f'{name} is {array[index]} at {place_of(robot, s, name, index)} of robot '
+                         f"'{robot.name}'")
+    return array
+
+
+def torque_rows(robot: Robot, s: Structure, tau: ArrayLike, steps: int) -> Array:
+    """Return torques as rows of an array of their own: one for all steps, or one a step."""
+    array = np.array(tau, dtype=np.float64)
+    if array.shape != (robot.nv,) and array.shape != (steps, robot.nv):
+        raise ValueError(f"tau must have {robot.nv} entries for robot '{robot.name}' "
+                         f"({', '.join(robot.joint_names)}), or {steps} rows of them, not shape "
+                         f'{array.shape}')
+    # a sum is finite only if every term is
+    if not math.isfinite(array.sum()) and not np.isfinite(array).all():
+        bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        at = f' in step {bad[0]}' if array.ndim == 2 else ''
+        raise ValueError(f"tau is {array[bad]} at {place_of(robot, s, 'v', bad[-1])}{at} of robot "
+                         f"'{robot.name}'")
+    return array.reshape(-1, robot.nv)
