@@ -19,6 +19,7 @@ from .physics import ElasticJoint, JointSpring, LinkSpring, Physics
 from .rollouts import Rollouts, rollouts
 from .sensors import Sensors
 from .simulation import Simulation
+from .sweep import monte_carlo, Run, sweep
 
-__all__ = ['ElasticJoint', 'JointSpring', 'LinkSpring', 'Log', 'Physics', 'Rollouts', 'rollouts',
-           'Sensors', 'Simulation']
+__all__ = ['ElasticJoint', 'JointSpring', 'LinkSpring', 'Log', 'monte_carlo', 'Physics',
+           'Rollouts', 'rollouts', 'Run', 'Sensors', 'Simulation', 'sweep']

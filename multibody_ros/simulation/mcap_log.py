@@ -51,7 +51,7 @@ def write(log: Log, path: Path) -> None:
         writer = writer_class(file)
         states = writer.register_msgdef('sensor_msgs/msg/JointState', _JOINT_STATE)
         arrays = writer.register_msgdef('std_msgs/msg/Float64MultiArray', _ARRAY)
-        others = {name: x for name, x in log.arrays.items() if name not in 'tqv'}
+        others = {name: x for name, x in log.arrays.items() if name not in ('t', 'q', 'v', 'tau')}
         for k, t in enumerate(log.t):
             stamp = round(t * 1e9)
             time = {'log_time': stamp, 'publish_time': stamp, 'sequence': k}
