@@ -20,15 +20,16 @@ chosen between. The loop around it runs any number of steps,
     void run(i64 steps, i64 every, i64 stride, ptr shared_0, ..., ptr control, ptr state,
              ptr done, ptr stored)
 
-for one state, or for as many as a vector register holds, one a lane. `control` moves on by `stride`
-doubles a step, `state` is changed in place and copied to `stored` after each `every` steps (0:
-never), `done` counts the good steps of every lane. Numbers of one lane are `width` doubles apart.
+for one state, or for as many as a vector register holds, one a lane. `control` moves on by
+`stride` doubles a step, `state` is changed in place and copied to `stored` after each `every`
+steps (0: never), `done` counts the good steps of every lane. Numbers of one lane are `width`
+doubles apart.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Sequence, Union
+from typing import Sequence
 
 from .emit import Body, Emitter, Types
 from .program import in_parts, PART, Program
@@ -61,7 +62,7 @@ class If:
     no: tuple[Node, ...] = ()
 
 
-Node = Union[Call, While, If]
+Node = Call | While | If
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,7 @@ def function_text(name: str, program: Program, shared: Sequence[bool], types: Ty
             if shared[k] and types.width > 1:
                 value = body(f'load double, ptr {body.element(f"%i{k}", i)}')
                 first = body(f'insertelement {types.double} poison, double {value}, i32 0')
-                loaded[k, i] = body(f'shufflevector {types.double} {first}, {types.double} poison, '
-                                    f'<{types.width} x i32> zeroinitializer')
+                loaded[k, i] = _broadcast(body, first)
             else:
                 address = body.element(f'%i{k}', i, types.double)
                 loaded[k, i] = body(f'load {types.double}, ptr {address}, align 8')
@@ -131,6 +131,13 @@ def function_text(name: str, program: Program, shared: Sequence[bool], types: Ty
     pointers += [f'ptr %o{k}' for k in range(len(program.outputs))]
     return '\n'.join([parts, f'define internal void @{name}({", ".join(pointers)}) {{',
                       *body.lines, '  ret void', '}', ''])
+
+
+def _broadcast(body: Body, first: str) -> str:
+    """Return a vector whose lanes all are lane 0 of `first`."""
+    t = body.types
+    return body(f'shufflevector {t.double} {first}, {t.double} poison, '
+                f'<{t.width} x i32> zeroinitializer')
 
 
 class _Driver:
@@ -232,8 +239,8 @@ class _Driver:
         if t.width > 1:
             self.lines += [
                 f'  %k.first = insertelement {t.double} poison, double %k.double, i32 0',
-                f'  %k.all = shufflevector {t.double} %k.first, {t.double} poison, '
-                f'<{t.width} x i32> zeroinitializer']
+                (f'  %k.all = shufflevector {t.double} %k.first, {t.double} poison, '
+                 f'<{t.width} x i32> zeroinitializer')]
         k = '%k.all' if t.width > 1 else '%k.double'
         self.lines += [
             f'  %fine = fcmp oeq {t.double} %status, {t.number(0.0)}',
@@ -243,15 +250,16 @@ class _Driver:
             f'  store {t.double} %count, ptr %done, align 8', '  %left.next1 = sub i64 %left, 1',
             '  %due = icmp eq i64 %left.next1, 0',
             '  br i1 %due, label %store, label %stored.or.not', 'store:',
-            f'  call void @llvm.memcpy.p0.p0.i64(ptr %place, ptr %state, '
-            f'i64 {8 * size * t.width}, i1 false)', '  br label %stored.or.not',
+            ('  call void @llvm.memcpy.p0.p0.i64(ptr %place, ptr %state, '
+             f'i64 {8 * size * t.width}, i1 false)'), '  br label %stored.or.not',
             'stored.or.not:',
             '  %left.next = select i1 %due, i64 %every, i64 %left.next1',
             f'  %place.moved = getelementptr {t.double}, ptr %place, i64 {size}',
             '  %place.next = select i1 %due, ptr %place.moved, ptr %place',
             '  %k.next = add i64 %k, 1', '  %more = icmp slt i64 %k.next, %steps']
         if t.width > 1:
-            self.lines.append(f'  %some = call i1 @llvm.vector.reduce.or.v{t.width}i1({one} %good)')
+            self.lines.append(
+                f'  %some = call i1 @llvm.vector.reduce.or.v{t.width}i1({one} %good)')
         some = '%some' if t.width > 1 else '%good'
         self.lines += [f'  %on = and i1 %more, {some}', '  br label %next', 'next:',
                        '  br i1 %on, label %step, label %end']

@@ -20,6 +20,7 @@ of reactions are events that end a stretch, found on the solver's own interpolat
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -98,24 +99,24 @@ class Adaptive:
         functions: list[Any] = []
         actions: list[tuple[int, float]] = []
 
-        def add(function: Callable[[float, Array], float], k: int, action: float) -> None:
-            function.terminal, function.direction = True, -1.0  # type: ignore[attr-defined]
+        def add(function: Any, k: int, action: float) -> None:
+            function.terminal, function.direction = True, -1.0
             functions.append(function)
             actions.append((k, action))
 
         for k, i in enumerate(s.modal):
             place = s.position[i]
             if m[k] == 0.0:
-                add(lambda _, y, k=k, m=m: self._margin(y, m, k, tau), k, 0.0)
+                add(partial(self._margin, m, k, tau), k, 0.0)
                 continue
             if i in s.dry and named.stiction[k] > 0.0:
-                add(lambda _, y, at=s.nQ + i, sign=m[k]: sign * y[at], k, CATCH)
+                add(partial(_line, s.nQ + i, m[k], 0.0), k, CATCH)
             if i in s.stopped:
-                add(lambda _, y, at=place, x=named.upper[k]: x - y[at], k, HIT)
-                add(lambda _, y, at=place, x=named.lower[k]: y[at] - x, k, HIT)
+                add(partial(_line, place, -1.0, named.upper[k]), k, HIT)
+                add(partial(_line, place, 1.0, -named.lower[k]), k, HIT)
         return functions, actions
 
-    def _margin(self, y: Array, m: Array, k: int, tau: Array) -> float:
+    def _margin(self, m: Array, k: int, tau: Array, _: float, y: Array) -> float:
         """Return by how much a held joint's reaction is within its bounds."""
         s, named = self.s, self.named
         i = s.modal[k]
@@ -134,3 +135,8 @@ class Adaptive:
             if t <= last:
                 return np.asarray(solution(solution.t_min + max(t, first) - first))
         raise ValueError(f't = {t:g} s is after the last step')
+
+
+def _line(place: int, factor: float, offset: float, _: float, y: Array) -> float:
+    """Return a linear function of one entry of y."""
+    return float(factor * y[place] + offset)

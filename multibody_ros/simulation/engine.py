@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A robot's step of time in machine code: the flow of a scheme, with events where there are any."""
+"""A robot's step of time in machine code: the flow of a scheme, with events if there are any."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ STATE = ('Q', 'V', 'm', 'w')
 class Energies(NamedTuple):
     """In joules: kinetic energy, weight, springs."""
 
-    kinetic: Array
-    gravity: Array
-    springs: Array
+    kinetic: float
+    gravity: float
+    springs: float
 
 
 class Anatomy(NamedTuple):
@@ -166,13 +166,13 @@ class Engine:
         reactions; 'pivot' and 'jump': see events.py.
         """
         b, modal = self.buffers, len(self.structure.modal)
-        inputs, result, shapes = {
+        table: dict[str, tuple[str, Any, list[tuple[int, ...]]]] = {
             'energies': ('Q V', Energies, [()] * 3),
             'anatomy': ('Q V m u', Anatomy, [(b.structure.nV,)] * len(Anatomy._fields)),
             'rates': ('Q V m u', Rates, [(b.kinds[x],) for x in 'QVwm']),
             'pivot': ('Q V m A R', Pivot, [(), (modal,)]),
-            'jump': ('Q V m w pending', Jump, [*((b.kinds[x],) for x in 'Vmwm'), ()]),
-        }[name]
+            'jump': ('Q V m w pending', Jump, [*((b.kinds[x],) for x in 'Vmwm'), ()])}
+        inputs, result, shapes = table[name]
         program = Program(
             f'simulation_{name}',
             (Input('parameters', b.kinds['parameters'], True), Input('values', len(values), True),

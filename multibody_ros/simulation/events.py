@@ -21,9 +21,9 @@ order. Then it is judged:
   stands still and would be pushed the other way is held. Who sticks is one linear complementarity
   problem for all joints; one mode is changed at a time, the first that is wrong (Murty 1974: this
   ends, the mass matrix being positive definite), and the step is tried again.
-- A velocity that changes its sign under friction, or a position beyond a stop, ends the step early:
-  it is tried again up to there. Then the velocity is taken to zero, or thrown back by the stop, by
-  an impulse on that joint; the kinetic energy it takes is counted.
+- A velocity that changes its sign under friction, or a position beyond a stop, ends the step
+  early: it is tried again up to there. Then the velocity is taken to zero, or thrown back by the
+  stop, by an impulse on that joint; the kinetic energy it takes is counted.
 
 So a velocity of zero is exactly zero and friction never does positive work.
 """
@@ -147,8 +147,9 @@ def judge(s: Structure, values: SimpleNamespace, clock: Any, Q: Any, V: Any, m: 
                 d0, d1 = side * (bound - Q[place]), side * (bound - Q1[place])
                 v0, v1 = side * V[i], side * V1[i]
                 touching = yes(d0, TOUCH) * yes(0.0, v0)
+                crossing = yes(d1, -TOUCH) * yes(-TOUCH, d0)
                 when = chosen(touching * moving, 0.0, chosen(
-                    yes(d1, -TOUCH) * yes(-TOUCH, d0) * moving, _touch(d0, -v0 * h, d1, -v1 * h), 1.0))
+                    crossing * moving, _touch(d0, -v0 * h, d1, -v1 * h), 1.0))
                 part = smaller(part, when)
                 now = chosen(touching * moving, HIT, now)
                 then = chosen(yes(d1, TOUCH) * yes(0.0, v1) * moving, HIT, then)
@@ -170,7 +171,7 @@ def judge(s: Structure, values: SimpleNamespace, clock: Any, Q: Any, V: Any, m: 
 
 
 def pivot(s: Structure, values: SimpleNamespace, Q: Any, V: Any, m: Any, A: Any,
-           reactions: Any) -> tuple[Any, list[Any]]:
+          reactions: Any) -> tuple[Any, list[Any]]:
     """Change the first mode that contradicts the forces; return whether there was one."""
     found, modes = 0.0, []
     for k, i in enumerate(s.modal):

@@ -14,9 +14,9 @@
 
 """Forces in and on the joints, and the acceleration they give: theory.md sections 3, 4 and 5.
 
-Functions over scalars, like those of dynamics/. A joint with dry friction or stops has a mode: 1 or
--1 while it slides that way, 0 while it is held. A joint that is held has no acceleration, exactly:
-its row and column leave the mass matrix; what holds it is the reaction.
+Functions over scalars, like those of dynamics/. A joint with dry friction or stops has a mode: 1
+or -1 while it slides that way, 0 while it is held. A joint that is held has no acceleration,
+exactly: its row and column leave the mass matrix; what holds it is the reaction.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ def forces(tree: Tree, s: Structure, values: SimpleNamespace, Q: Any, V: Any, mo
         powers[name] = -sum((f * v for f, v in zip(force, V)), 0.0)
     at_frames: dict[Frame, list[Any]] = {}
     for n, (a, b) in enumerate(s.link_springs):
-        force, lost = _link_spring(tree, values, n, Q, V, a, b)
-        _put(at_frames, a, [*force, 0.0, 0.0, 0.0])
-        _put(at_frames, b, [*(-x for x in force), 0.0, 0.0, 0.0])
+        pulled, lost = _link_spring(tree, values, n, Q, V, a, b)
+        _put(at_frames, a, [*pulled, 0.0, 0.0, 0.0])
+        _put(at_frames, b, [*(-x for x in pulled), 0.0, 0.0, 0.0])
         powers['damping'] = powers['damping'] + lost
     external: dict[Frame, list[Any]] = {}
     for n, frame in enumerate(s.wrenches):

@@ -19,14 +19,12 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-#: which array goes by which names: those of the joints (one a velocity), or its own
-ENERGIES = ('kinetic', 'gravity', 'springs')
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Log:
 
     def __getattr__(self, name: str) -> Array:
         """Return an array by its name."""
-        arrays = self.__dict__.get('arrays', {})
+        arrays: dict[str, Array] = self.__dict__.get('arrays', {})
         if name.startswith('__') or name not in arrays:
             raise AttributeError(f"the log has no '{name}', only: " + ', '.join(arrays))
         return arrays[name]
@@ -60,14 +58,15 @@ class Log:
     @staticmethod
     def load(path: str | Path) -> Log:
         """Read what `save` wrote."""
-        return _by_ending(path, _READERS)(Path(path))
+        log: Log = _by_ending(path, _READERS)(Path(path))
+        return log
 
 
-def _by_ending(path: str | Path, functions: dict[str, Callable[..., object]]) -> Callable[..., Log]:
+def _by_ending(path: str | Path, functions: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
     ending = Path(path).suffix
     if ending not in functions:
         raise ValueError(f"cannot tell the format of '{path}', only: " + ', '.join(functions))
-    return functions[ending]  # type: ignore[return-value]
+    return functions[ending]
 
 
 def _write_npz(log: Log, path: Path) -> None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _LINE = '\n' + '=' * 80 + '\n'
 _JOINT_STATE = _LINE.join([
-    'std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\n'
-    'float64[] effort',
+    ('std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\n'
+     'float64[] effort'),
     'MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id',
     'MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec'])
 _ARRAY = _LINE.join([

@@ -135,7 +135,7 @@ class _Maker:
         bad = np.isfinite(self.no_load) & ~(np.isfinite(self.effort) & (self.no_load > 0.0))
         if np.any(bad):
             self._refuse('no_load_speed', self.no_load, bad, 'above 0, with a torque limit')
-        if not (isinstance(physics.rest_speed, (int, float)) and 0.0 <= physics.rest_speed < math.inf):
+        if not 0.0 <= physics.rest_speed < math.inf:
             raise ValueError('rest_speed must be a speed of 0 or more, in rad/s or m/s, not '
                              f'{physics.rest_speed!r}')
         self.elastic = {self._joint('elastic', name): x if isinstance(x, ElasticJoint)
@@ -229,7 +229,7 @@ class _Maker:
             self._refuse(option, values, bad, '0 or more, and finite')
         return values
 
-    def _refuse(self, option: str, values: Array, bad: Array, wanted: str) -> None:
+    def _refuse(self, option: str, values: Array, bad: NDArray[np.bool_], wanted: str) -> None:
         i = int(np.argmax(bad))
         raise ValueError(f"{option} of joint '{self.names[i]}' of robot '{self.robot.name}' is "
                          f'{values[i]}, it must be {wanted}')

@@ -85,8 +85,8 @@ class _Batch:
         nq, links = robot.nq, list(structure.elastic)
         q, v = states[:, :nq], states[:, nq:]
         theta = q[:, [structure.position[i] for i in links]]
-        self.first = first_states(robot, structure, self.values, np.concatenate([q, theta], axis=1),
-                                  np.concatenate([v, v[:, links]], axis=1))
+        self.first = first_states(robot, structure, self.values, np.hstack([q, theta]),
+                                  np.hstack([v, v[:, links]]))
         self.torques = torques
         self.samples = steps // self.every
         self.stored = np.empty((len(states), self.samples, self.first.shape[1]))
@@ -105,7 +105,7 @@ class _Batch:
             row = int(np.argmin(diverged))
             raise divergence(robot, s, self.last[row], float(diverged[row]), self.dt,
                              f' in rollout {row}')
-        t = self.dt * self.every * np.arange(1, self.samples + 1)
+        t = self.dt * self.every * np.arange(1.0, self.samples + 1.0)
         self.stored[t[None, :] >= diverged[:, None] - 0.5 * self.dt] = math.nan
         return Rollouts(t, self.stored[:, :, :robot.nq],
                         self.stored[:, :, s.nQ:s.nQ + robot.nv],

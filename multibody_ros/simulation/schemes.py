@@ -171,8 +171,8 @@ def _weighted(h: Any, k1: Any, k2: Any, k3: Any, k4: Any) -> list[Any]:
 def _symplectic(b: Buffers) -> list[Node]:
     """Return the implicit midpoint rule in q and the momenta p = M v, solved by iteration.
 
-    q' = v, p' = r - g + (C^T v), with C^T v = M' v - C v. Symplectic, symmetric, of order 2 (Hairer,
-    Lubich, Wanner, Geometric Numerical Integration, theorem VI.3.5).
+    q' = v, p' = r - g + C^T v, with C^T v = M' v - C v. Symplectic, symmetric, of order 2
+    (Hairer, Lubich, Wanner, Geometric Numerical Integration, theorem VI.3.5).
     """
     s = b.structure
     if any(body.kind == 'floating' for body in b.tree.bodies):

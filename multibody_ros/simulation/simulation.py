@@ -251,7 +251,8 @@ class Simulation:
     @property
     def sticking(self) -> tuple[str, ...]:
         """Joints held by friction or by a stop."""
-        return tuple(joint_of(self.robot, self.structure, i) for i, mode in zip(self.structure.modal, self._views[2])
+        s = self.structure
+        return tuple(joint_of(self.robot, s, i) for i, mode in zip(s.modal, self._views[2])
                      if mode == 0.0)
 
     @property

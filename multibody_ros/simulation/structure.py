@@ -65,12 +65,12 @@ class Structure:
     wrenches: tuple[Frame, ...] = ()
 
     @property
-    def nQ(self) -> int:  # noqa: N802
+    def nQ(self) -> int:
         """Count the positions."""
         return self.nq + len(self.elastic)
 
     @property
-    def nV(self) -> int:  # noqa: N802
+    def nV(self) -> int:
         """Count the velocities."""
         return self.nv + len(self.elastic)
 

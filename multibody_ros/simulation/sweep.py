@@ -17,8 +17,8 @@
     sweep(Run(robot, q, v, tau, steps=1000), [{'friction': c} for c in (0.1, 0.2)], executor)
 
 The executor is anything with concurrent.futures' `submit`: ThreadPoolExecutor here, Dask's
-client.get_executor() or mpi4py's MPIPoolExecutor on a cluster. Every case has random numbers of its
-own, so that the results depend on the seed alone.
+client.get_executor() or mpi4py's MPIPoolExecutor on a cluster. Every case has random numbers of
+its own, so that the results depend on the seed alone.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ Case = Mapping[str, Any]
 class Run:
     """A simulation that differs from case to case; calling it returns its samples.
 
-    A case may hold q, v, tau, every option of Simulation and Physics (friction, command_delay, ...),
-    and 'mass': {link: factor on mass and inertia}, 'payload': {link: (mass, com)}.
+    A case may hold q, v, tau, every option of Simulation and Physics (friction, command_delay,
+    ...), and 'mass': {link: factor on mass and inertia}, 'payload': {link: (mass, com)}.
     """
 
     robot: Robot
