@@ -32,7 +32,8 @@ _ROUND_BITS = struct.unpack('<q', struct.pack('<d', _ROUND))[0]
 
 
 def exponential(body: Body, x: str) -> str:
-    """Return e^x to about an ulp: 0 below e^-708; NaN gives NaN.
+    """
+    Return e^x to about an ulp: 0 below e^-708; NaN gives NaN.
 
     x = k ln 2 + r with |r| <= ln(2) / 2, Taylor's polynomial in r, k into the exponent.
     """

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Programs called one after another in a loop that never leaves machine code.
+"""
+Programs called one after another in a loop that never leaves machine code.
 
 A Flow says what happens in one step of time: programs are called on named buffers, repeated and
 chosen between. The loop around it runs any number of steps,

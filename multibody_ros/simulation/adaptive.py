@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The adaptive integrator: SciPy's solvers over the compiled rates, with dense output.
+"""
+The adaptive integrator: SciPy's solvers over the compiled rates, with dense output.
 
 Between events the modes are fixed and the motion smooth; zeros of velocities, stops and the bounds
 of reactions are events that end a stretch, found on the solver's own interpolation.

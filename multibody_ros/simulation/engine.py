@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple, TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,8 @@ class Energies(NamedTuple):
 
 
 class Anatomy(NamedTuple):
-    """The acceleration and the generalised forces on V that give it, by cause.
+    """
+    The acceleration and the generalised forces on V that give it, by cause.
 
     inertia = motor + damping + friction + springs + wrenches + stops - bias, with bias = C v + g.
     Friction is what it is while sliding and the reaction while holding.
@@ -146,6 +148,12 @@ def _with_events(b: Buffers, scheme: list[Node]) -> list[Node]:
     ), 'more', events.TRIES + 20)]
 
 
+def engine_of(robot: Robot, structure: Structure, integrator: str) -> Engine:
+    """Return the engine of a robot, the one made before if there is one."""
+    return _engines.setdefault(robot, {}).setdefault(
+        (structure, integrator), Engine(robot, structure, integrator))
+
+
 class Engine:
     """The compiled functions of one robot with one set of mechanisms."""
 
@@ -160,7 +168,8 @@ class Engine:
         self.machine = Machine(flow_of(self.buffers, integrator), key)
 
     def kernel(self, name: str, values: Array) -> Kernel:
-        """Return a function of one state with these values.
+        """
+        Return a function of one state with these values.
 
         'energies' of Q, V; 'anatomy' of Q, V, m, u; 'rates' of Q, V, m, u: Q', V', w' and the
         reactions; 'pivot' and 'jump': see events.py.
@@ -230,3 +239,6 @@ class Engine:
 
     def _named(self, flat: Any) -> Any:
         return self.structure.named(flat)
+
+
+_engines: WeakKeyDictionary[Robot, dict[tuple[Structure, str], Engine]] = WeakKeyDictionary()

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sticking, breaking away, hitting a stop: what happens between smooth stretches of motion.
+"""
+Sticking, breaking away, hitting a stop: what happens between smooth stretches of motion.
 
 A step is tried with the modes fixed, so that the motion is smooth and the integrator keeps its
 order. Then it is judged:
@@ -197,7 +198,8 @@ def _zero_of(e0: Any, rise: Any, e1: Any) -> Any:
 
 
 def _touch(d0: Any, r0: Any, d1: Any, r1: Any) -> Any:
-    """Return where in 0..1 the cubic with these ends and slopes, d1 < 0, vanishes.
+    """
+    Return where in 0..1 the cubic with these ends and slopes, d1 < 0, vanishes.
 
     A joint on its way off the stop (r0 > 0) comes back later: that zero is found from the end.
     """
@@ -224,7 +226,8 @@ def _not_zero(x: Any) -> Any:
 
 def jump(tree: Tree, parameters: Any, s: Structure, values: SimpleNamespace, Q: Any, V: Any,
          m: Any, w: Any, pending: Any) -> list[Any]:
-    """Do the first thing pending: an impulse that stops a joint or throws it back from its stop.
+    """
+    Do the first thing pending: an impulse that stops a joint or throws it back from its stop.
 
     The impulse p on joint i changes V by M^-1 e_i p and the energy by p (v_i + v_i') / 2. Joints
     that friction holds feel a hit (friction is too weak for an impulse), those at a stop do not.

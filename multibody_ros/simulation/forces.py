@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Forces in and on the joints, and the acceleration they give: theory.md sections 3, 4 and 5.
+"""
+Forces in and on the joints, and the acceleration they give: theory.md sections 3, 4 and 5.
 
 Functions over scalars, like those of dynamics/. A joint with dry friction or stops has a mode: 1
 or -1 while it slides that way, 0 while it is held. A joint that is held has no acceleration,

@@ -29,7 +29,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Log:
-    """Samples over time.
+    """
+    Samples over time.
 
     arrays: 't' (n,), 'q' (n, nq), 'v' 'a' 'tau' and the torques by cause (n, nv), 'theta' and
     'omega' of elastic joints, 'energies' (n, 3) kinetic, gravity, springs, 'work' (n, 5) in the

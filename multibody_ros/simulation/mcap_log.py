@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A log as MCAP: what Foxglove and rosbag2 read.
+"""
+A log as MCAP: what Foxglove and rosbag2 read.
 
 /joint_states holds positions, velocities and the torques the motors gave; /simulation/<array> the
 other arrays as std_msgs/Float64MultiArray, their columns named in the layout.

@@ -39,7 +39,8 @@ Setting = bool | float | ArrayLike | Mapping[str, float]
 
 @dataclass(frozen=True)
 class ElasticJoint:
-    """A spring between gear and link (theory.md section 5), all seen behind the gear.
+    """
+    A spring between gear and link (theory.md section 5), all seen behind the gear.
 
     stiffness in N m/rad; motor_inertia B in kg m^2 (None: the URDF's N^2 J_rotor); damping of the
     spring; viscous and dry friction of the motor.
@@ -77,7 +78,8 @@ class LinkSpring:
 
 @dataclass
 class Physics:
-    """Mechanisms in the joints and between links.
+    """
+    Mechanisms in the joints and between links.
 
     damping b, friction c (Coulomb), rotor_inertia N^2 J: from the URDF unless given. stiction s
     (none: c) and stribeck_velocity v_s: tau_f = b v + sgn(v) (c + (s - c) exp(-(v/v_s)^2)).

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .engine import Engine
+from .engine import engine_of
 from .physics import Physics
 from .progress import bar
 from .schemes import SCHEMES
@@ -51,7 +51,8 @@ def rollouts(robot: Robot, x0: ArrayLike, controls: ArrayLike, dt: float = 1e-3,
              integrator: str = 'rk4', *, steps: int | None = None, every: int = 1,
              threads: int = 1, progress: bool = False, keep_diverged: bool = False,
              **physics: Any) -> Rollouts:
-    """Run independent simulations from rows x0 = (q, v).
+    """
+    Run independent simulations from rows x0 = (q, v).
 
     controls: torques (rollouts, steps, nv), or (steps, nv) for all alike, or (rollouts, nv) held
     for `steps` steps. Samples are kept after each `every` steps, 0 for the last state only. A
@@ -79,7 +80,7 @@ class _Batch:
                  torques: Array, steps: int, every: int) -> None:
         structure, self.values = physics.build(robot, dt)
         self.robot, self.dt, self.steps, self.every = robot, dt, steps, every or max(1, steps)
-        self.engine = Engine(robot, structure, integrator)
+        self.engine = engine_of(robot, structure, integrator)
         self.width = lanes()
         self.function = self.engine.machine.function(self.width)
         nq, links = robot.nq, list(structure.elastic)

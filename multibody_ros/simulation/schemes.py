@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Schemes that take Q and V over a step of time, as calls of programs on buffers.
+"""
+Schemes that take Q and V over a step of time, as calls of programs on buffers.
 
 Each tries a step of `clock[0]` seconds: from Q, V, w (the works) and the modes m under the torques
 u to Q1, V1, w1; A and R are the acceleration and the reactions at its beginning.
@@ -126,7 +127,8 @@ def _semi_implicit_euler(b: Buffers) -> list[Node]:
 
 
 def _rk4(b: Buffers) -> list[Node]:
-    """Runge and Kutta's classical method in the form of Munthe-Kaas (1999).
+    """
+    Runge and Kutta's classical method in the form of Munthe-Kaas (1999).
 
     The stages live in the tangent space at Q: with Q(t) = Q exp(theta), theta' is V corrected by
     `chart_rate`, which is plain V but for floating joints.
@@ -169,7 +171,8 @@ def _weighted(h: Any, k1: Any, k2: Any, k3: Any, k4: Any) -> list[Any]:
 
 
 def _symplectic(b: Buffers) -> list[Node]:
-    """Return the implicit midpoint rule in q and the momenta p = M v, solved by iteration.
+    """
+    Return the implicit midpoint rule in q and the momenta p = M v, solved by iteration.
 
     q' = v, p' = r - g + C^T v, with C^T v = M' v - C v. Symplectic, symmetric, of order 2
     (Hairer, Lubich, Wanner, Geometric Numerical Integration, theorem VI.3.5).
@@ -246,7 +249,8 @@ def _velocity(b: Buffers, parameters: Any, values: SimpleNamespace, Q: Any, p: A
 
 
 def chart_rate(tree: Tree, theta: Sequence[Any], V: Sequence[Any]) -> list[Any]:
-    """Return theta' where Q exp(theta) moves with body velocity V.
+    """
+    Return theta' where Q exp(theta) moves with body velocity V.
 
     theta' = V + [theta, V]/2 + [theta, [theta, V]]/12 + ..., cut where order 4 allows (Hairer,
     Lubich, Wanner, III.4.2). The bracket of se(3) is

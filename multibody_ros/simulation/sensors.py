@@ -28,7 +28,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sensors:
-    """How q and v are measured; all off by default.
+    """
+    How q and v are measured; all off by default.
 
     resolution: rad or m per encoder count. differences: v is the difference of the last two
     measured positions over dt. position_noise, velocity_noise: standard deviations, drawn from

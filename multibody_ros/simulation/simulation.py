@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .adaptive import Adaptive
-from .engine import Anatomy, Energies, Engine
+from .engine import Anatomy, Energies, engine_of
 from .log import Log
 from .physics import Physics
 from .recorder import Recorder
@@ -42,7 +42,8 @@ Array = NDArray[np.float64]
 
 
 class Simulation:
-    """A robot moving under joint torques, with the mechanisms of `Physics`.
+    """
+    A robot moving under joint torques, with the mechanisms of `Physics`.
 
     `q` and `v` are copies: changing them does not move the robot, `reset` does.
     """
@@ -51,7 +52,8 @@ class Simulation:
                  dt: float = 1e-3, integrator: str = 'rk4', *, tolerance: float = 1e-9,
                  command_delay: int = 0, sensors: Sensors | None = None, log_every: int = 0,
                  **physics: Any) -> None:
-        """Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds.
+        """
+        Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds.
 
         integrator: euler, semi_implicit_euler, rk4, symplectic, or adaptive, which keeps its error
         below `tolerance` (relative) however long dt is. physics: see `Physics`. With command_delay
@@ -81,7 +83,7 @@ class Simulation:
         """Compile for the mechanisms that are on."""
         self.structure, self.values = self._physics.build(self.robot, self.dt)
         adaptive = self.integrator == 'adaptive'
-        self.engine = Engine(self.robot, self.structure, 'rk4' if adaptive else self.integrator)
+        self.engine = engine_of(self.robot, self.structure, 'rk4' if adaptive else self.integrator)
         self._state = aligned(self.engine.machine.flow.state_size)
         self._done = aligned(1)
         self._views = self._split(self._state)
@@ -98,7 +100,8 @@ class Simulation:
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None,
               theta: ArrayLike | None = None, omega: ArrayLike | None = None) -> None:
-        """Go back to time 0, to configuration `q` (neutral) and velocity `v` (rest).
+        """
+        Go back to time 0, to configuration `q` (neutral) and velocity `v` (rest).
 
         theta, omega: motor positions and velocities of the elastic joints, those of the links
         unless given.
@@ -122,7 +125,8 @@ class Simulation:
         self._recorder.start(self._state, self._tau)
 
     def step(self, tau: ArrayLike, steps: int = 1) -> None:
-        """Apply the torques `tau` for `steps` steps; on an error the state is kept.
+        """
+        Apply the torques `tau` for `steps` steps; on an error the state is kept.
 
         tau: nv numbers, held constant; or steps x nv, one row a step.
         """

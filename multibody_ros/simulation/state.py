@@ -34,7 +34,8 @@ ABSURD = 1e9
 
 
 def first_states(robot: Robot, s: Structure, values: Array, Q: Array, V: Array) -> Array:
-    """Return Q, V, m, w as rows for rows of positions and velocities.
+    """
+    Return Q, V, m, w as rows for rows of positions and velocities.
 
     A joint at rest is held where friction can hold it; the first step finds out whether it does.
     """

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a simulation is made of: which mechanisms act (compiled), and their values (run time).
+"""
+What a simulation is made of: which mechanisms act (compiled), and their values (run time).
 
 The coordinates of a simulation are those of the robot, followed by one motor angle (seen behind
 the gear) for every elastic joint: Q = (q, theta), V = (v, omega).

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameter sweeps and Monte Carlo runs on any executor: threads, processes, a cluster.
+"""
+Parameter sweeps and Monte Carlo runs on any executor: threads, processes, a cluster.
 
     sweep(Run(robot, q, v, tau, steps=1000), [{'friction': c} for c in (0.1, 0.2)], executor)
 
@@ -41,7 +42,8 @@ Case = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """A simulation that differs from case to case; calling it returns its samples.
+    """
+    A simulation that differs from case to case; calling it returns its samples.
 
     A case may hold q, v, tau, every option of Simulation and Physics (friction, command_delay,
     ...), and 'mass': {link: factor on mass and inertia}, 'payload': {link: (mass, com)}.
@@ -85,7 +87,8 @@ class Run:
 
 def sweep(task: Callable[[Case, np.random.Generator], Any], cases: Sequence[Case],
           executor: Executor | None = None, *, seed: int = 0, progress: bool = False) -> Any:
-    """Return what `task(case, rng)` gives for every case, in order.
+    """
+    Return what `task(case, rng)` gives for every case, in order.
 
     Arrays are stacked along a new first axis, also those in a dictionary. Without executor the
     cases run one after the other here.
