@@ -24,10 +24,8 @@ import argparse
 from pathlib import Path
 
 import matplotlib
-matplotlib.use('Agg')
-import matplotlib.pyplot as plt  # noqa: E402
-import multibody_ros as mb  # noqa: E402
-import numpy as np  # noqa: E402
+import multibody_ros as mb
+import numpy as np
 
 ROOT = Path(__file__).parents[1]
 INTEGRATORS = ('euler', 'semi_implicit_euler', 'symplectic', 'rk4', 'adaptive')
@@ -48,6 +46,8 @@ def drift(robot: mb.Robot, integrator: str) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Simulate, print the largest errors, draw."""
+    matplotlib.use('Agg')
+    import matplotlib.pyplot as plt
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[1])
     parser.add_argument('--output', type=Path, default=ROOT / 'docs' / 'energy_drift.png')
     output = parser.parse_args().output

@@ -30,8 +30,8 @@ from pathlib import Path
 import re
 from time import process_time
 
-import multibody_ros as mb
 import mujoco
+import multibody_ros as mb
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
@@ -120,8 +120,8 @@ def compare(text: str, friction: float, rounds: int, steps: int) -> dict[str, fl
 
 def chain(length: int) -> str:
     """Return a chain of revolute joints about x and y in turn."""
-    body = ('<inertial><origin xyz="0 0 0.1"/><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" '
-            'iyy="0.01" iyz="0" izz="0.01"/></inertial>')
+    body = ('<inertial><origin xyz="0 0 0.1"/><mass value="1"/><inertia ixx="0.01" ixy="0" '
+            'ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>')
     parts = ['<link name="l0"/>']
     for k in range(length):
         parts.append(f'<link name="l{k + 1}">{body}</link><joint name="j{k}" type="continuous">'

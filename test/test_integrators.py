@@ -21,12 +21,10 @@ import math
 import multibody_ros as mb
 import numpy as np
 import pytest
-from robots import link, robot, SHIPPED
+from robots import SHIPPED
 from scipy.special import ellipk
 
 ORDERS = {'euler': 1.0, 'semi_implicit_euler': 1.0, 'rk4': 4.0, 'symplectic': 2.0}
-BOX = ('<inertial><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="3"/>'
-       '</inertial>')
 
 
 @pytest.fixture(scope='module')
@@ -36,7 +34,7 @@ def double_pendulum():
 
 @pytest.fixture(scope='module')
 def free_body():
-    return mb.load_urdf(robot(link('box', BOX)), floating_base=True, gravity=(0, 0, 0))
+    return mb.load_urdf(SHIPPED / 'free_body.urdf', floating_base=True, gravity=(0, 0, 0))
 
 
 def end(model, integrator, dt, q, v, time):
