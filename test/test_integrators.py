@@ -34,7 +34,7 @@ def double_pendulum():
 
 @pytest.fixture(scope='module')
 def free_body():
-    return mb.load_urdf(SHIPPED / 'free_body.urdf', floating_base=True, gravity=(0, 0, 0))
+    return mb.load_urdf(SHIPPED / 'free_body.urdf', gravity=(0, 0, 0))
 
 
 def end(model, integrator, dt, q, v, time):
