@@ -19,7 +19,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
-from typing import Callable
+from typing import Any, Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Machine:
         self.flow = flow
         self._key = key
         self._lock = threading.Lock()
-        self._functions: dict[int, tuple[Library, Callable[..., None]]] = {}
+        self._functions: dict[int, Callable[..., None]] = {}
 
     def function(self, width: int) -> Callable[..., None]:
         """Return `run` (see flow.py) for `width` lanes: from memory, disk or the compiler."""
@@ -57,9 +57,12 @@ class Machine:
                     files.write(key, image)
                 library = Library(image)
                 pointers = [ctypes.c_void_p] * (len(flow.shared) + 4)
-                self._functions[width] = library, ctypes.CFUNCTYPE(
-                    None, *[ctypes.c_int64] * 3, *pointers)(library.address('run'))
-            return self._functions[width][1]
+                function: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, *pointers)(
+                    library.address('run'))
+                # the code lives as long as whoever can call it
+                function.library = library
+                self._functions[width] = function
+            return self._functions[width]
 
 
 def aligned(*shape: int) -> Array:

@@ -113,6 +113,15 @@ class Physics:
         return structure, values
 
 
+def checked_wrench(link: str, wrench: ArrayLike) -> Array:
+    """Return a wrench of six finite numbers."""
+    F = np.array(wrench, dtype=np.float64)
+    if F.shape != (6,) or not np.isfinite(F).all():
+        raise ValueError(f"wrench on link '{link}' must be six finite numbers, force then "
+                         f'torque, not {wrench!r}')
+    return F
+
+
 class _Maker:
     """Reads the options of one robot; errors name option, joint and value."""
 
@@ -199,15 +208,8 @@ class _Maker:
             'joint_rest': [x.rest for x in joints], 'joint_damping': [x.damping for x in joints],
             'link_stiffness': [x.stiffness for x in links],
             'link_length': [x.length for x in links], 'link_damping': [x.damping for x in links],
-            'wrench': np.concatenate([[], *(self.wrench(link, F) for link, F in
+            'wrench': np.concatenate([[], *(checked_wrench(link, F) for link, F in
                                             self.physics.wrenches.items())])}
-
-    def wrench(self, link: str, wrench: ArrayLike) -> Array:
-        F = np.asarray(wrench, dtype=np.float64)
-        if F.shape != (6,) or not np.isfinite(F).all():
-            raise ValueError(f"wrench on link '{link}' must be six finite numbers, force then "
-                             f'torque, not {wrench!r}')
-        return F
 
     def _setting(self, option: str, urdf: Array, off: float = 0.0) -> Array:
         given = getattr(self.physics, option)

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from .adaptive import Adaptive
 from .engine import Anatomy, Energies, engine_of
 from .log import Log
-from .physics import Physics
+from .physics import checked_wrench, Physics
 from .recorder import Recorder
 from .schemes import SCHEMES
 from .sensors import Sensors
@@ -87,6 +87,9 @@ class Simulation:
         self._state = aligned(self.engine.machine.flow.state_size)
         self._done = aligned(1)
         self._views = self._split(self._state)
+        # asking an array for its address takes longer than a step
+        self._addresses = ((self.engine.parameters.ctypes.data, self.values.ctypes.data),
+                           self._state.ctypes.data, self._done.ctypes.data)
         self._kernels: dict[str, Any] = {}
         self._adaptive = Adaptive(
             self.structure, self.values, self._kernel_run, self.robot._coordinates.quaternions(),
@@ -155,10 +158,9 @@ class Simulation:
         if self._run is None:
             self._adapt(control, steps, every, stored)
         else:
-            self._run(steps, every, control.shape[1] if len(control) > 1 else 0,
-                      self.engine.parameters.ctypes.data, self.values.ctypes.data,
-                      control.ctypes.data, self._state.ctypes.data, self._done.ctypes.data,
-                      stored.ctypes.data)
+            shared, state, done = self._addresses
+            self._run(steps, every, control.shape[1] if len(control) > 1 else 0, *shared,
+                      control.ctypes.data, state, done, stored.ctypes.data if every else 0)
         if self._done[0] < steps:
             after = self._state.copy()
             self._state[:] = before
@@ -208,19 +210,18 @@ class Simulation:
     def set_wrench(self, link: str, wrench: ArrayLike) -> None:
         """Let [force; torque] act at a link's origin, world axes, from now on."""
         known(self.robot.name, 'link', link, self.robot.link_names)
-        wrenches = {**self._physics.wrenches, link: wrench}
-        old, self._physics.wrenches = self._physics.wrenches, wrenches
-        try:
-            structure, values = self._physics.build(self.robot, self.dt)
-        except ValueError:
-            self._physics.wrenches = old
-            raise
-        if structure == self.structure:
-            self.values[:] = values
-        else:
+        F = checked_wrench(link, wrench)
+        wrenches = dict(self._physics.wrenches)
+        new = link not in wrenches
+        wrenches[link] = F
+        self._physics.wrenches = wrenches
+        if new:
             state = self._state
             self._build()
             self._state[:] = state
+        else:
+            place = 6 * list(wrenches).index(link)
+            self.structure.named(self.values).wrench[place:place + 6] = F
 
     @property
     def t(self) -> float:
