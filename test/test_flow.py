@@ -66,12 +66,13 @@ def collatz():
         return total[0] + scale[0] * n[0], 0.0
 
     return Flow(
-        'collatz', {'scale': 1}, 'u', {'total': 1, 'k': 1}, {'x': 1, 'n': 1, 'more': 1, 'bad': 1}, (
+        'collatz', {'scale': 1}, 'u', {'total': 1, 'k': 1},
+        {'x': 1, 'n': 1, 'more': 1, 'bad': 1}, (
             Call(program('start', start, [('u', 1), ('k', 1)], [('x', 1), ('k', 1), ('n', 1)]),
                  ('u', 'k'), ('x', 'k', 'n')),
             While((Call(program('half', half, [('x', 1), ('n', 1)],
-                                [('x', 1), ('n', 1), ('more', 1)]), ('x', 'n'), ('x', 'n', 'more')),
-                   ), 'more', 1000),
+                                [('x', 1), ('n', 1), ('more', 1)]),
+                        ('x', 'n'), ('x', 'n', 'more')),), 'more', 1000),
             Call(program('finish', finish, [('n', 1), ('total', 1), ('scale', 1)],
                          [('total', 1), ('bad', 1)]),
                  ('n', 'total', 'scale'), ('total', 'bad'))), 'bad')
