@@ -14,13 +14,13 @@
 
 """Multibody dynamics of any URDF robot, compiled at load time, for torque control in ROS 2."""
 
-from . import control
+from . import control, simulation
 from .compiler.kernel import set_threads
 from .control import trajectory
 from .model.model import ModelError
 from .robot import load_urdf, Robot
-from .simulation import Simulation
+from .simulation import rollouts, Simulation
 
-__all__ = ['control', 'load_urdf', 'ModelError', 'Robot', 'set_threads', 'Simulation',
-           'trajectory']
+__all__ = ['control', 'load_urdf', 'ModelError', 'Robot', 'rollouts', 'set_threads',
+           'Simulation', 'simulation', 'trajectory']
 __version__ = '0.1.0'

@@ -70,6 +70,10 @@ class Complex:
         """Return the square root."""
         return Complex(cmath.sqrt(self.z))
 
+    def exp(self):
+        """Return e to this power."""
+        return Complex(cmath.exp(self.z))
+
     def atan2(self, x):
         """Return the angle; right of the imaginary axis only, enough for a test."""
         return Complex(cmath.atan(self.z / _z(x)))

@@ -17,7 +17,7 @@
 from complex_step import Complex, derivatives, H
 from multibody_ros.compiler.dual import derivative, Dual
 from multibody_ros.compiler.expression import evaluate, record
-from multibody_ros.compiler.functions import atan2, cos, sin, sqrt, where
+from multibody_ros.compiler.functions import atan2, cos, exp, sin, sqrt, where
 import pytest
 
 FUNCTIONS = {
@@ -28,6 +28,7 @@ FUNCTIONS = {
     'negative': lambda x, y: -(x * -y),
     'sine': lambda x, y: sin(x * y) * sin(y),
     'cosine': lambda x, y: cos(x * y) / cos(x),
+    'power': lambda x, y: exp(x * y) / exp(-x),
     'root': lambda x, y: sqrt(x * x + y),
     'angle': lambda x, y: atan2(y, x) + atan2(2.0, x) + atan2(x * y, 3.0),
     'smaller': lambda x, y: where(x, y, x * x, y * y * y),

@@ -96,6 +96,11 @@ class Dual:
             return Dual(root)
         return Dual(root, 0.5 * self.derivative / root)
 
+    def exp(self):
+        """Return e to this power."""
+        value = f.exp(self.value)
+        return Dual(value, _term(value, self.derivative))
+
     def atan2(self, x):
         """Return the angle of the point (`x`, self)."""
         return angle(self, x)

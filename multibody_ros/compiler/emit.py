@@ -24,6 +24,7 @@ from __future__ import annotations
 import struct
 from typing import Callable
 
+from .exponential import exponential
 from .expression import arguments, Recording
 
 _TWO_OVER_PI = float.fromhex('0x1.45f306dc9c883p-1')
@@ -259,6 +260,8 @@ class Emitter:
         t = body.types
         if word == 'sqrt':
             return body(f'call {t.double} @llvm.sqrt.{t.suffix}({t.double} {values[0]})')
+        if word == 'exp':
+            return exponential(body, values[0])
         if word == 'atan2':
             return body.lane_by_lane('atan2', *values)
         a, b, yes, no = values

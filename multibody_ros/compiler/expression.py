@@ -187,6 +187,10 @@ class Expression:
             return self._argument(1).cos()
         return self.tape.write('cos', self.index)
 
+    def exp(self) -> Expression:
+        """Return e to this power."""
+        return self.tape.write('exp', self.index)
+
     def atan2(self, x: Scalar) -> Expression:
         """Return the angle of the point (`x`, self)."""
         if not isinstance(x, (Expression, float, int)):
@@ -294,5 +298,6 @@ _ON_VALUES: dict[str, Callable] = {
     'sqrt': lambda x: float(np.sqrt(x)),
     'sin': lambda x: math.sin(x) if math.isfinite(x) else math.nan,
     'cos': lambda x: math.cos(x) if math.isfinite(x) else math.nan,
-    'atan2': math.atan2, 'where': lambda a, b, yes, no: yes if a < b else no,
+    'exp': lambda x: float(np.exp(x)), 'atan2': math.atan2,
+    'where': lambda a, b, yes, no: yes if a < b else no,
 }

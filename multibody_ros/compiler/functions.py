@@ -20,6 +20,9 @@ A scalar that is not a plain number carries the function as a method of the same
 
 import math
 
+#: the logarithm of the largest double
+_LARGEST = 709.782712893384
+
 
 def sin(x):
     """Sine of `x` in radians."""
@@ -34,6 +37,13 @@ def cos(x):
 def sqrt(x):
     """Return the non-negative square root of `x`."""
     return math.sqrt(x) if isinstance(x, (float, int)) else x.sqrt()
+
+
+def exp(x):
+    """Return e to the power `x`; infinity where that is too large for a double."""
+    if not isinstance(x, (float, int)):
+        return x.exp()
+    return math.exp(x) if not x > _LARGEST else math.inf
 
 
 def atan2(y, x):

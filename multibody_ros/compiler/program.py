@@ -161,7 +161,7 @@ def _function(program: Program, recording: Recording, body: Body, head: str, loa
         values = [emitter.name(i) for i in recording.outputs]
         parts = ''
     else:
-        parts, values = _in_parts(recording, body, load)
+        parts, values = in_parts(recording, body, load)
     store(values[:-1])
     status = values[-1]
     for total in totals:
@@ -169,7 +169,7 @@ def _function(program: Program, recording: Recording, body: Body, head: str, loa
     return '\n'.join([parts + head, *body.lines, f'  ret {types.double} {status}', '}', ''])
 
 
-def _in_parts(recording: Recording, body: Body, load: Callable) -> tuple[str, list[str]]:
+def in_parts(recording: Recording, body: Body, load: Callable) -> tuple[str, list[str]]:
     """Write functions of PART operations that hand values on through an array."""
     types = body.types
     operations = recording.operations

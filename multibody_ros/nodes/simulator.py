@@ -59,7 +59,8 @@ class Simulator(Node):
         self.robot = load_robot(self, text)
         self.joints = JointMap(self.robot)
         self._declare()
-        self.simulation = Simulation(self.robot, self.initial, dt=self.period)
+        self.simulation = Simulation(self.robot, self.initial, dt=self.period, damping=False,
+                                     friction=False)
         self.hold = SafeHold(self.robot, self.hold_rate)
         self._warm_up()
         self.health = Health(self, self._report)

@@ -14,6 +14,12 @@
 
 """Time: integrators and the Simulation that owns the state."""
 
+from .log import Log
+from .physics import ElasticJoint, JointSpring, LinkSpring, Physics
+from .rollouts import Rollouts, rollouts
+from .sensors import Sensors
 from .simulation import Simulation
+from .sweep import monte_carlo, Run, sweep
 
-__all__ = ['Simulation']
+__all__ = ['ElasticJoint', 'JointSpring', 'LinkSpring', 'Log', 'monte_carlo', 'Physics',
+           'Rollouts', 'rollouts', 'Run', 'Sensors', 'Simulation', 'sweep']

@@ -12,17 +12,28 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulation: torque in, state out. The only owner of state in this package."""
+"""The simulation: it alone owns the state."""
 
 from __future__ import annotations
 
+from collections import deque
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .integrators import INTEGRATORS
+from .adaptive import Adaptive
+from .engine import Anatomy, Energies, engine_of
+from .log import Log
+from .physics import checked_wrench, Physics
+from .recorder import Recorder
+from .schemes import SCHEMES
+from .sensors import Sensors
+from .state import divergence, first_states, joint_of, torque_rows, vector_of
+from .structure import WORK
+from ..arguments import known
+from ..compiler.machine import aligned
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -32,43 +43,185 @@ Array = NDArray[np.float64]
 
 class Simulation:
     """
-    A robot moving under joint torques, friction not yet counted.
+    A robot moving under joint torques, with the mechanisms of `Physics`.
 
     `q` and `v` are copies: changing them does not move the robot, `reset` does.
     """
 
     def __init__(self, robot: Robot, q: ArrayLike | None = None, v: ArrayLike | None = None,
-                 dt: float = 1e-3, integrator: str = 'rk4') -> None:
-        """Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds."""
-        if not (dt > 0.0 and math.isfinite(dt)):
+                 dt: float = 1e-3, integrator: str = 'rk4', *, tolerance: float = 1e-9,
+                 command_delay: int = 0, sensors: Sensors | None = None, log_every: int = 0,
+                 **physics: Any) -> None:
+        """
+        Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds.
+
+        integrator: euler, semi_implicit_euler, rk4, symplectic, or adaptive, which keeps its error
+        below `tolerance` (relative) however long dt is. physics: see `Physics`. With command_delay
+        a torque acts that many steps after it was given, zero before; `sensors` are what
+        `measured` tells; `log` holds a sample after each log_every steps.
+        """
+        if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ValueError(f'dt must be a positive time in seconds, not {dt}')
-        if integrator not in INTEGRATORS:
-            raise ValueError(f'no integrator {integrator!r}, only: ' + ', '.join(INTEGRATORS))
-        self.robot = robot
-        self.dt = float(dt)
-        self.integrator = integrator
-        self._advance = INTEGRATORS[integrator]
+        if integrator not in (*SCHEMES, 'adaptive'):
+            raise ValueError(f'no integrator {integrator!r}, only: '
+                             + ', '.join((*SCHEMES, 'adaptive')))
+        if not (isinstance(tolerance, float) and 1e-13 <= tolerance < 1.0):
+            raise ValueError(f'tolerance must be a number from 1e-13 to 1, not {tolerance!r}')
+        self.tolerance = tolerance
+        if not isinstance(command_delay, int) or command_delay < 0:
+            raise ValueError('command_delay must be a whole number of steps, 0 or more, not '
+                             f'{command_delay!r}')
+        self.robot, self.dt, self.integrator = robot, float(dt), integrator
+        self.command_delay = command_delay
+        self.sensors, self.log_every = sensors or Sensors(), log_every
+        self._physics = Physics(**physics)
+        self._build()
+        self._recorder = Recorder(robot, self.structure, self.dt, self.sensors, log_every)
         self.reset(q, v)
 
-    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
-        """Go back to time 0, to configuration `q` (neutral) and velocity `v` (rest)."""
-        robot = self.robot
-        self._q = robot.neutral() if q is None else self._vector('q', q, robot.nq)
-        self._v = np.zeros(robot.nv) if v is None else self._vector('v', v, robot.nv)
+    def _build(self) -> None:
+        """Compile for the mechanisms that are on."""
+        self.structure, self.values = self._physics.build(self.robot, self.dt)
+        adaptive = self.integrator == 'adaptive'
+        self.engine = engine_of(self.robot, self.structure, 'rk4' if adaptive else self.integrator)
+        self._state = aligned(self.engine.machine.flow.state_size)
+        self._done = aligned(1)
+        self._views = self._split(self._state)
+        # asking an array for its address takes longer than a step
+        self._addresses = ((self.engine.parameters.ctypes.data, self.values.ctypes.data),
+                           self._state.ctypes.data, self._done.ctypes.data)
+        self._kernels: dict[str, Any] = {}
+        self._adaptive = Adaptive(
+            self.structure, self.values, self._kernel_run, self.robot._coordinates.quaternions(),
+            self.tolerance) if adaptive else None
+        self._run = None if adaptive else self.engine.machine.function(1)
+
+    def _split(self, state: Array) -> list[Array]:
+        """Return Q, V, m, w of a state (or of many, along the first axes)."""
+        sizes = self.engine.machine.flow.state.values()
+        return np.split(state, np.cumsum(list(sizes))[:-1], axis=-1)
+
+    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None,
+              theta: ArrayLike | None = None, omega: ArrayLike | None = None) -> None:
+        """
+        Go back to time 0, to configuration `q` (neutral) and velocity `v` (rest).
+
+        theta, omega: motor positions and velocities of the elastic joints, those of the links
+        unless given.
+        """
+        robot, s = self.robot, self.structure
+        q = robot.neutral() if q is None else vector_of(robot, s, 'q', q, robot.nq)
+        v = np.zeros(robot.nv) if v is None else vector_of(robot, s, 'v', v, robot.nv)
+        robot.kinetic_energy(q, v)
+        links = list(s.elastic)
+        theta = q[[s.position[i] for i in links]] if theta is None else vector_of(
+            robot, s, 'theta', theta, len(links))
+        omega = v[links] if omega is None else vector_of(
+            robot, s, 'omega', omega, len(links))
+        Q, V = np.concatenate([q, theta]), np.concatenate([v, omega])
+        self._state[:] = first_states(robot, s, self.values, Q[None], V[None])[0]
         self._tau = np.zeros(robot.nv)
+        self._commands: deque[Array] = deque(
+            [np.zeros(robot.nv)] * self.command_delay, self.command_delay or None)
         self._steps = 0
+        self._initial_energy = math.fsum(self.energies)
+        self._recorder.start(self._state, self._tau)
 
     def step(self, tau: ArrayLike, steps: int = 1) -> None:
-        """Apply the torques `tau`, constant, for `steps` steps; on an error the state is kept."""
-        tau = self._vector('tau', tau, self.robot.nv)
-        q, v = self._q, self._v
-        for k in range(1, steps + 1):
-            q, v = self._advance(self.robot, q, v, tau, self.dt)
-            # a sum is finite only if every term is: one pass instead of two
-            if not math.isfinite(q.sum() + v.sum()):
-                self._explain(q, v, self._steps + k)
-        self._q, self._v, self._tau = q, v, tau
+        """
+        Apply the torques `tau` for `steps` steps; on an error the state is kept.
+
+        tau: nv numbers, held constant; or steps x nv, one row a step.
+        """
+        if not (isinstance(steps, (int, np.integer)) and steps >= 0):
+            raise ValueError(f'steps must be a whole number, 0 or more, not {steps!r}')
+        control = self._control(tau, int(steps))
+        before = self._steps
+        states = self._advance(control, int(steps), 1 if self._recorder.watches else 0)
+        self._recorder.take(states, control, before)
+
+    @property
+    def measured(self) -> tuple[Array, Array]:
+        """Return q and v as the sensors tell them now."""
+        return self._recorder.measured if self._recorder.watches else (self.q, self.v)
+
+    @property
+    def log(self) -> Log:
+        """Samples since the last reset: states, torques by cause, energies, works."""
+        return self._recorder.log(self._kernel_run)
+
+    def _advance(self, control: Array, steps: int, every: int) -> Array:
+        """Run the machine code; return the states after each `every` steps."""
+        stored = np.empty((steps // every if every else 0, len(self._state)))
+        before = self._state.copy()
+        self._done[0] = 0.0
+        if self._run is None:
+            self._adapt(control, steps, every, stored)
+        else:
+            shared, state, done = self._addresses
+            self._run(steps, every, control.shape[1] if len(control) > 1 else 0, *shared,
+                      control.ctypes.data, state, done, stored.ctypes.data if every else 0)
+        if self._done[0] < steps:
+            after = self._state.copy()
+            self._state[:] = before
+            raise divergence(self.robot, self.structure, after,
+                             self.t + (self._done[0] + 1) * self.dt, self.dt)
+        if steps:
+            self._tau = control[-1]
         self._steps += steps
+        return stored
+
+    def _adapt(self, control: Array, steps: int, every: int, stored: Array) -> None:
+        """Do with SciPy what the machine code does."""
+        solver = self._adaptive
+        if solver is None:
+            return
+        solver.pieces.clear()
+        chunk = 1 if len(control) > 1 else every or steps
+        for first in range(0, steps, chunk):
+            last = min(first + chunk, steps)
+            tau = control[first if len(control) > 1 else 0]
+            self._state[:] = solver.advance(
+                self._state, tau, (last - first) * self.dt, self.t + first * self.dt)
+            if not np.isfinite(self._state).all():
+                return
+            self._done[0] = last
+            if every and last % every == 0:
+                stored[last // every - 1] = self._state
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """Return q and v at a time of the last call of `step` (integrator 'adaptive' only)."""
+        if self._adaptive is None:
+            raise ValueError(f"integrator {self.integrator!r} has no dense output, 'adaptive' has")
+        y = self._adaptive.interpolated(t)
+        n = self.structure.nQ
+        return y[:self.robot.nq], y[n:n + self.robot.nv]
+
+    def _control(self, tau: ArrayLike, steps: int) -> Array:
+        """Return the torques as rows, one for all steps or one a step, delayed if need be."""
+        rows = torque_rows(self.robot, self.structure, tau, steps)
+        if not self.command_delay or not steps:
+            return rows
+        line = np.concatenate([np.array(self._commands),
+                               np.broadcast_to(rows, (steps, self.robot.nv))])
+        self._commands.extend(line[-self.command_delay:])
+        return np.ascontiguousarray(line[:steps])
+
+    def set_wrench(self, link: str, wrench: ArrayLike) -> None:
+        """Let [force; torque] act at a link's origin, world axes, from now on."""
+        known(self.robot.name, 'link', link, self.robot.link_names)
+        F = checked_wrench(link, wrench)
+        wrenches = dict(self._physics.wrenches)
+        new = link not in wrenches
+        wrenches[link] = F
+        self._physics.wrenches = wrenches
+        if new:
+            state = self._state
+            self._build()
+            self._state[:] = state
+        else:
+            place = 6 * list(wrenches).index(link)
+            self.structure.named(self.values).wrench[place:place + 6] = F
 
     @property
     def t(self) -> float:
@@ -78,43 +231,67 @@ class Simulation:
     @property
     def q(self) -> Array:
         """Configuration (a copy)."""
-        return self._q.copy()
+        return self._views[0][:self.robot.nq].copy()
 
     @property
     def v(self) -> Array:
         """Velocity (a copy)."""
-        return self._v.copy()
+        return self._views[1][:self.robot.nv].copy()
+
+    @property
+    def theta(self) -> Array:
+        """Motor positions of the elastic joints (a copy)."""
+        return self._views[0][self.robot.nq:].copy()
+
+    @property
+    def omega(self) -> Array:
+        """Motor velocities of the elastic joints (a copy)."""
+        return self._views[1][self.robot.nv:].copy()
 
     @property
     def a(self) -> Array:
         """Acceleration here under the torques of the last step."""
-        return self.robot.forward_dynamics(self._q, self._v, self._tau)
+        return self.anatomy.acceleration[:self.robot.nv]
+
+    @property
+    def sticking(self) -> tuple[str, ...]:
+        """Joints held by friction or by a stop."""
+        s = self.structure
+        return tuple(joint_of(self.robot, s, i) for i, mode in zip(s.modal, self._views[2])
+                     if mode == 0.0)
+
+    @property
+    def anatomy(self) -> Anatomy:
+        """Acceleration and the forces behind it under the torques of the last step."""
+        Q, V, m, _ = self._views
+        return Anatomy(*self._kernel_run('anatomy', Q, V, m, self._tau))
+
+    @property
+    def energies(self) -> Energies:
+        """Kinetic energy, weight, springs, in joules."""
+        Q, V, _, _ = self._views
+        return Energies(*(float(x) for x in self._kernel_run('energies', Q, V)))
 
     @property
     def energy(self) -> float:
-        """Kinetic plus potential energy, in joules."""
-        return float(self.robot.kinetic_energy(self._q, self._v)
-                     + self.robot.potential_energy(self._q))
+        """Kinetic plus potential energy, springs included, in joules."""
+        return math.fsum(self.energies)
 
-    def _vector(self, name: str, values: ArrayLike, size: int) -> Array:
-        array = np.array(values, dtype=np.float64)
-        if array.shape != (size,):
-            raise ValueError(f'{name} must have {size} entries for robot {self.robot.name!r}, '
-                             f'not shape {array.shape}')
-        if not np.isfinite(array).all():
-            raise ValueError(f'{name} is {self._first_bad(name, array)}')
-        return array
+    @property
+    def work(self) -> dict[str, float]:
+        """Joules since the start: work of the motors and wrenches; losses (positive) by cause."""
+        return dict(zip(WORK, self._views[3].tolist()))
 
-    def _first_bad(self, name: str, values: Array) -> str:
-        """Name the joint of the first entry of `values` that is not finite, with the value."""
-        places = self.robot.q_index if name == 'q' else self.robot.v_index
-        index = int(np.argmin(np.isfinite(values)))
-        joint = next(j for j, place in places.items() if place.start <= index < place.stop)
-        return f'{values[index]} at joint {joint!r}'
+    @property
+    def balance(self) -> float:
+        """Energy gained less work done plus losses since the start, in joules: zero by theory."""
+        work = self.work
+        return math.fsum([self.energy, -self._initial_energy, -work['input'], -work['wrenches'],
+                          work['damping'], work['friction'], work['stops']])
 
-    def _explain(self, q: Array, v: Array, steps: int) -> None:
-        name, values = ('q', q) if not np.isfinite(q).all() else ('v', v)
-        if not np.isfinite(values).all():
-            raise FloatingPointError(
-                f'the motion diverged: {name} is {self._first_bad(name, values)} at '
-                f't = {steps * self.dt:g} s; take a smaller dt than {self.dt:g} s')
+    def _kernel_run(self, name: str, *inputs: Array) -> list[Array]:
+        if name not in self._kernels:
+            self._kernels[name] = self.engine.kernel(name, self.values)
+        rows = inputs[0].shape[0] if inputs[0].ndim > 1 else None
+        outputs, _ = self._kernels[name].run([np.ascontiguousarray(x) for x in inputs], rows)
+        return list(outputs)
