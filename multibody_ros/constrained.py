@@ -1,0 +1,207 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The part of Robot that knows constraints: closed loops, couplings, driven joints, rolling."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Callable, Mapping, Sequence, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .arguments import known, vector
+from .assembly import assembled, held_coordinates
+from .dynamics import kkt
+from .dynamics.constraints import Constraint
+from .reactions import Reactions, reactions_of
+
+if TYPE_CHECKING:
+    from .closure import Closure, ConstrainedDynamics
+    from .robot import Robot, Wrenches
+
+Array = NDArray[np.float64]
+
+
+class Constrained:
+    """Methods of a robot with constraints; they also work where there are none.
+
+    t, in seconds, matters only where a constraint names the time. Multipliers are one an
+    equation, in the order of `constraint_labels`.
+    """
+
+    _extra: tuple[Constraint, ...] = ()
+
+    @cached_property
+    def _closure(self) -> Closure:
+        from .closure import Closure
+        return Closure(self, self._extra)  # type: ignore[arg-type]
+
+    @property
+    def constraints(self: Any) -> tuple[Constraint, ...]:
+        """The constraints: loops and couplings of the file, then those added in Python."""
+        if not (self.model.loops or self.model.couplings or self._extra):
+            return ()
+        return self._closure.constraints  # type: ignore[no-any-return]
+
+    @property
+    def constraint_labels(self) -> list[tuple[str, str]]:
+        """(constraint, equation) of every row: x y z shifts, rx ry rz rotations in loop axes."""
+        return self._closure.structure.labels()
+
+    def with_constraints(self: Any, *constraints: Constraint) -> Robot:
+        """Return this robot with more constraints (see dynamics.constraints)."""
+        from .robot import _rebuilt
+        return _rebuilt(self.model, self._source, self._links.copy(), self._payloads.items(),
+                        (*self._extra, *constraints))
+
+    def constraint_residual(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
+        """Return Phi(q, t): metres and radians, zero where the constraints hold."""
+        return self._closure.slow_terms(q, np.zeros(self.nv), t).residual
+
+    def constraint_jacobian(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
+        """Return Phi_q, equations x nv: the velocities allowed satisfy Phi_q v = -Phi_t."""
+        return self._closure.jacobian(self._closure.slow_terms(q, np.zeros(self.nv), t).entries)
+
+    def constraint_rate(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike = 0.0) -> Array:
+        """Return d Phi/dt = Phi_q v + Phi_t, and A^T v + a_0 of Pfaffian constraints."""
+        terms = self._closure.slow_terms(q, v, t)
+        J = self._closure.jacobian(terms.entries)
+        return (J @ np.asarray(v, dtype=np.float64)[..., None])[..., 0] + terms.drift
+
+    def constraint_gamma(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike = 0.0) -> Array:
+        """Return gamma: accelerations that keep the constraints satisfy Phi_q a = gamma."""
+        return self._closure.slow_terms(q, v, t).gamma
+
+    def assemble(self: Any, q: ArrayLike, fixed: Sequence[str] | Mapping[str, Any] | None = None,
+                 t: float = 0.0, tolerance: float = 1e-12) -> Array:
+        """Return a configuration near `q` that satisfies the constraints.
+
+        fixed: joints that keep their position in `q`, or {joint: position}. None: the joints the
+        file calls independent. Raises AssemblyError, with the best that was found, where nothing
+        fits.
+        """
+        return assembled(self, q, fixed, t, tolerance)
+
+    def velocity_analysis(self: Any, q: ArrayLike, rates: Mapping[str, Any] | None = None,
+                          t: float = 0.0) -> Array:
+        """Return the smallest v with Phi_q v = -Phi_t and the given joint velocities."""
+        terms = self._closure.terms(_row(q), np.zeros(self.nv), _row(t))
+        return self._analysis(self._closure.jacobian(terms.entries), -terms.drift, rates, 'velocity')
+
+    def acceleration_analysis(self: Any, q: ArrayLike, v: ArrayLike,
+                              accelerations: Mapping[str, Any] | None = None,
+                              t: float = 0.0) -> Array:
+        """Return the smallest a with Phi_q a = gamma and the given joint accelerations."""
+        terms = self._closure.terms(_row(q), _row(v), _row(t))
+        return self._analysis(self._closure.jacobian(terms.entries), terms.gamma, accelerations,
+                              'acceleration')
+
+    def _analysis(self: Any, J: Array, right: Array, given: Mapping[str, Any] | None,
+                  what: str) -> Array:
+        held, values = held_coordinates(self, given or {})
+        free = np.setdiff1d(np.arange(self.nv), held)
+        result = np.zeros(self.nv)
+        result[held] = values
+        right = right - J @ result
+        result[free] = np.linalg.lstsq(J[:, free], right, rcond=kkt.RANK)[0]
+        left = np.abs(J[:, free] @ result[free] - right).max(initial=0.0)
+        if left > 1e-8 * max(1.0, float(np.abs(right).max(initial=0.0))):
+            raise ValueError(f"robot '{self.name}' cannot move so: no {what} satisfies the "
+                             f'constraints with {dict(given or {})} (left over: {left:.3g}); '
+                             'a locked configuration, or too many joints given')
+        return result
+
+    def constrained_dynamics(self: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
+                             t: ArrayLike = 0.0,
+                             wrenches: Wrenches | None = None) -> ConstrainedDynamics:
+        """Return accelerations and multipliers: M a + C v + g = tau - Phi_q^T multipliers.
+
+        The state is taken as it is; where constraints depend on each other the multipliers are
+        the shortest of all possible ones.
+        """
+        if wrenches:
+            tau = vector(self.name, 'tau', tau, self.nv, self.joint_names) \
+                + self._generalised(q, wrenches)
+        time = np.asarray(t, dtype=np.float64)
+        a, multipliers = self._fast_dynamics(q, v, tau, time.reshape(1) if time.ndim == 0 else time)
+        return _result(a, self._closure.all_rows(multipliers))
+
+    @cached_property
+    def _fast_dynamics(self) -> Callable[..., ConstrainedDynamics]:
+        return self._closure.fast_dynamics()
+
+    def null_space(self: Any, q: ArrayLike, independent: Sequence[str] | None = None,
+                   t: float = 0.0) -> Array:
+        """Return B, nv x freedoms, with Phi_q B = 0 (theory.md section 6).
+
+        With independent joints named (or called so by the file) v = B v_i: coordinate partitioning,
+        B = [-Phi_qd^-1 Phi_qi; 1]. Otherwise the columns are orthonormal.
+        """
+        J = self.constraint_jacobian(q, t)
+        names = self.independent_joints if independent is None else independent
+        basis = kkt.null_space(J)
+        if not names:
+            return basis
+        chosen = held_coordinates(self, dict.fromkeys(names, 0.0))[0]
+        part = basis[chosen]
+        if part.shape[0] != part.shape[1] or np.linalg.cond(part) > 1.0 / kkt.RANK:
+            raise ValueError(f"the joints {', '.join(names)} do not determine the motion of robot "
+                             f"'{self.name}' here, which has {basis.shape[1]} freedoms")
+        return np.asarray(basis @ np.linalg.inv(part))
+
+    @property
+    def independent_joints(self: Any) -> list[str]:
+        """The joints the file marks independent="true"."""
+        return [joint.name for joint in self.model.joints if joint.independent]
+
+    def constrained_inverse_dynamics(self: Any, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+                                     actuated: Sequence[str] | None = None,
+                                     t: float = 0.0) -> ConstrainedDynamics:
+        """Return the torques of the actuated joints, zero at the others, and the multipliers.
+
+        M a + C v + g = tau - Phi_q^T multipliers; with more actuators than freedoms the shortest
+        tau. actuated: joint names; None: those the file calls independent, else all.
+        """
+        names = actuated if actuated is not None else self.independent_joints or self.joint_names
+        for name in names:
+            known(self.name, 'joint', name, self.joint_names)
+        q, v, a = (np.asarray(x, dtype=np.float64) for x in (q, v, a))
+        needed = self.inverse_dynamics(q, v, a)
+        J = self.constraint_jacobian(q, t)
+        B = kkt.null_space(J)
+        chosen = [k for name in names for k in range(self.nv)[self.v_index[name]]]
+        tau = np.zeros(self.nv)
+        tau[chosen] = np.linalg.lstsq(B[chosen].T, B.T @ needed, rcond=kkt.RANK)[0]
+        left = B.T @ (needed - tau)
+        if np.abs(left).max(initial=0.0) > 1e-9 * max(1.0, float(np.abs(needed).max())):
+            raise ValueError(
+                f"the joints {', '.join(names)} cannot give robot '{self.name}' this acceleration: "
+                f'{len(chosen)} torques for {B.shape[1]} freedoms; name other actuated joints')
+        return _result(tau, -np.linalg.lstsq(J.T, needed - tau, rcond=kkt.RANK)[0])
+
+    def reactions(self: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike, t: float = 0.0,
+                  wrenches: Wrenches | None = None) -> Reactions:
+        """Return the forces in constraints and joints of the motion under `tau`."""
+        return reactions_of(self, q, v, tau, t, wrenches)
+
+
+def _row(values: ArrayLike) -> Array:
+    return np.atleast_1d(np.asarray(values, dtype=np.float64))
+
+
+def _result(first: Array, second: Array) -> ConstrainedDynamics:
+    from .closure import ConstrainedDynamics
+    return ConstrainedDynamics(first, second)
