@@ -26,6 +26,7 @@ from .dynamics import kkt
 from .model.model import ModelError
 
 if TYPE_CHECKING:
+    from .closure import Closure
     from .robot import Robot
 
 Array = NDArray[np.float64]
@@ -67,7 +68,7 @@ def assembled(robot: Robot, q: ArrayLike, fixed: Sequence[str] | Mapping[str, An
             shake = np.zeros(robot.nv)
             shake[free] = rng.normal(scale=0.1 * 2.0 ** (attempt - 1), size=len(free))
             shaken = robot.integrate(start, shake)
-        found, left = _newton(robot, shaken, free, t, tolerance)
+        found, left = closest(robot._closure, shaken, free, t, tolerance)
         if left < smallest:
             best, smallest = found, left
         if smallest <= tolerance:
@@ -87,10 +88,13 @@ def held_coordinates(robot: Robot, given: Mapping[str, Any]) -> tuple[Array, Arr
     return np.array(places, dtype=int), np.array(values)
 
 
-def _newton(robot: Robot, q: Array, free: Array, t: float,
+def closest(closure: Closure, q: Array, free: Array, t: float,
             tolerance: float) -> tuple[Array, float]:
-    """Go downhill on |Phi|^2 from `q`; return where it ends and the largest residual there."""
-    closure = robot._closure
+    """Go downhill on |Phi|^2 from `q`; return where it ends and the largest residual there.
+
+    `free` are the indices in v that may move.
+    """
+    robot = closure.robot
     still, time = np.zeros(robot.nv), np.array([float(t)])
     terms = closure.terms(q, still, time)
     for _ in range(STEPS):

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import complain, together, vector
+from .assembly import closest
 from .compiler.kernel import Kernel
 from .compiler.program import Input, Output, Program
 from .damped import singular_mass
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from .robot import Robot
 
 Array = NDArray[np.float64]
+
+#: configurations that are looked at to find equations that follow from others
+CONFIGURATIONS = 3
 
 
 class Terms(NamedTuple):
@@ -89,9 +93,13 @@ class Closure:
         self._kernel = Kernel(program, self._key, [], Terms)
         self.terms: Callable[[Array, Array, Array], Terms] = self._kernel.python_function(
             self.slow_terms)
+        self.structure.kept = self._independent_rows()
+        #: equations follow from others wherever the mechanism is: multipliers are not unique
+        self.redundant = len(self.structure.kept) < len(self.active)
+        self._key += repr(self.structure.kept).encode()
         self._dynamics_kernel = self._guarded(
             'constrained_dynamics', 'q v tau', elimination.constrained_dynamics,
-            [(robot.nv,), (len(self.active),)], ConstrainedDynamics)
+            [(robot.nv,), (self.size,)], ConstrainedDynamics)
         self._projection_kernel = self._guarded(
             'projection', 'q v', elimination.projection,
             [(robot.nv,), (robot.nv,), (), ()], Projection)
@@ -117,6 +125,22 @@ class Closure:
         size = self.robot._shared.size
         return Kernel(self._program(name, words, recorded, shapes, result, True, size),
                       self._key, [self.robot._shared], result)
+
+    def _independent_rows(self) -> list[int]:
+        """Return active rows that determine the motion at a configuration without special features.
+
+        Closed as far as can be from shaken neutral ones, the one of largest rank is taken.
+        """
+        robot, rng = self.robot, np.random.default_rng(0)
+        best: list[int] = []
+        for _ in range(CONFIGURATIONS):
+            q = robot.integrate(robot.neutral(), rng.normal(scale=0.3, size=robot.nv))
+            q = closest(self, q, np.arange(robot.nv), 0.0, 1e-10)[0]
+            terms = self.terms(q, np.zeros(robot.nv), np.zeros(1))
+            rows = kkt.independent_rows(self.jacobian(terms.entries)[self.active])
+            if len(rows) > len(best):
+                best = rows
+        return [int(self.active[k]) for k in sorted(best)]
 
     def fast_dynamics(self) -> Callable[..., ConstrainedDynamics]:
         """Return the quickest function (q, v, tau, [t]) -> a, active multipliers."""
@@ -160,7 +184,7 @@ class Closure:
             J, gamma = self.jacobian(terms.entries), terms.gamma
             Q = tau - self.robot.bias_torque(q, v)
             a, multipliers = self.solution(q, J[..., self.active, :], Q, gamma[..., self.active])
-            outputs = [a, multipliers]
+            outputs = [a, self._all_rows(multipliers)]
         return ConstrainedDynamics(*(x.reshape(*batch, x.shape[-1]) for x in outputs))
 
     def slow_projection(self, q: ArrayLike, v: ArrayLike, t: ArrayLike) -> Projection:
@@ -169,14 +193,18 @@ class Closure:
         outputs, good = self._projection_kernel.run(arrays, None)
         if not good:
             self._complain(dict(zip(('q', 'v', 't'), arrays)))
-            terms = self.terms(*arrays)
-            J = self.jacobian(terms.entries)
-            slip = J @ arrays[1] + terms.drift
-            M = self.robot.mass_matrix(arrays[0])
-            return Projection(
-                kkt.projection_step(M, J, terms.residual), kkt.projection_step(M, J, slip),
-                float(terms.residual @ terms.residual), float(slip @ slip))
+            return self.full_projection(*arrays)
         return self._projection_kernel.pack(outputs)  # type: ignore[no-any-return]
+
+    def full_projection(self, q: Array, v: Array, t: Array) -> Projection:
+        """Return the steps that do the best for all equations, by singular values."""
+        terms = self.terms(q, v, t)
+        J = self.jacobian(terms.entries)
+        slip = J @ v + terms.drift
+        M = self.robot.mass_matrix(q)
+        return Projection(
+            kkt.projection_step(M, J, terms.residual), kkt.projection_step(M, J, slip),
+            float(terms.residual @ terms.residual), float(slip @ slip))
 
     def solution(self, q: Array, J: Array, Q: Array, gamma: Array) -> tuple[Array, Array]:
         """Solve the equations of motion by singular values."""
@@ -185,10 +213,17 @@ class Closure:
         except np.linalg.LinAlgError:
             raise singular_mass(self.robot, q) from None
 
-    def all_rows(self, multipliers: Array) -> Array:
-        """Return multipliers of all equations: rows nothing depends on carry nothing."""
-        if len(self.active) == self.size:
-            return multipliers
+    def shortest(self, motion: ConstrainedDynamics, q: ArrayLike,
+                 t: ArrayLike) -> ConstrainedDynamics:
+        """Return the motion with the shortest multipliers of the same generalised reaction."""
+        terms = self.slow_terms(q, np.zeros(self.robot.nv), t)
+        J = self.jacobian(terms.entries)
+        J_t = np.swapaxes(J, -1, -2)
+        reaction = J_t @ motion.multipliers[..., None]
+        return ConstrainedDynamics(
+            motion.acceleration, (np.linalg.pinv(J_t, kkt.RANK) @ reaction)[..., 0])
+
+    def _all_rows(self, multipliers: Array) -> Array:
         rows = np.zeros((*multipliers.shape[:-1], self.size))
         rows[..., self.active] = multipliers
         return rows

@@ -25,7 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 from .arguments import known, vector
 from .assembly import assembled, held_coordinates
 from .dynamics import kkt
-from .dynamics.constraints import Constraint
+from .dynamics.constraints import Constraint, Driven
+from .mobility import Mobility, mobility_of, singularity_of
 from .reactions import Reactions, reactions_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from .robot import Robot, Wrenches
 
 Array = NDArray[np.float64]
+#: the default time, and the array the compiled code takes for it
+_NEVER = 0.0
+_START = np.zeros(1)
 
 
 class Constrained:
@@ -63,9 +67,7 @@ class Constrained:
 
     def with_constraints(self: Any, *constraints: Constraint) -> Robot:
         """Return this robot with more constraints (see dynamics.constraints)."""
-        from .robot import _rebuilt
-        return _rebuilt(self.model, self._source, self._links.copy(), self._payloads.items(),
-                        (*self._extra, *constraints))
+        return _rebuilt(self, (*self._extra, *constraints))
 
     def constraint_residual(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return Phi(q, t): metres and radians, zero where the constraints hold."""
@@ -125,7 +127,7 @@ class Constrained:
         return result
 
     def constrained_dynamics(self: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
-                             t: ArrayLike = 0.0,
+                             t: ArrayLike = _NEVER,
                              wrenches: Wrenches | None = None) -> ConstrainedDynamics:
         """Return accelerations and multipliers: M a + C v + g = tau - Phi_q^T multipliers.
 
@@ -135,9 +137,10 @@ class Constrained:
         if wrenches:
             tau = vector(self.name, 'tau', tau, self.nv, self.joint_names) \
                 + self._generalised(q, wrenches)
-        time = np.asarray(t, dtype=np.float64)
-        a, multipliers = self._fast_dynamics(q, v, tau, time.reshape(1) if time.ndim == 0 else time)
-        return _result(a, self._closure.all_rows(multipliers))
+        motion = self._fast_dynamics(q, v, tau, _START if t is _NEVER else t)
+        if self._closure.redundant:
+            return self._closure.shortest(motion, q, t)  # type: ignore[no-any-return]
+        return motion  # type: ignore[no-any-return]
 
     @cached_property
     def _fast_dynamics(self) -> Callable[..., ConstrainedDynamics]:
@@ -161,6 +164,19 @@ class Constrained:
             raise ValueError(f"the joints {', '.join(names)} do not determine the motion of robot "
                              f"'{self.name}' here, which has {basis.shape[1]} freedoms")
         return np.asarray(basis @ np.linalg.inv(part))
+
+    def reduced_dynamics(self: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
+                         independent: Sequence[str] | None = None, t: float = 0.0) -> Array:
+        """Return the accelerations without multipliers, from B^T (M a - Q) = 0.
+
+        a = B z + c with Phi_q c = gamma; B as in `null_space`. The same as constrained_dynamics.
+        """
+        B = self.null_space(q, independent, t)
+        J = self.constraint_jacobian(q, t)
+        c = np.linalg.lstsq(J, self.constraint_gamma(q, v, t), rcond=kkt.RANK)[0]
+        M = self.mass_matrix(q)
+        Q = np.asarray(tau, dtype=np.float64) - self.bias_torque(q, v)
+        return np.asarray(c + B @ np.linalg.solve(B.T @ M @ B, B.T @ (Q - M @ c)))
 
     @property
     def independent_joints(self: Any) -> list[str]:
@@ -192,10 +208,34 @@ class Constrained:
                 f'{len(chosen)} torques for {B.shape[1]} freedoms; name other actuated joints')
         return _result(tau, -np.linalg.lstsq(J.T, needed - tau, rcond=kkt.RANK)[0])
 
+    def undriven(self: Any) -> Robot:
+        """Return this robot without its driving constraints."""
+        rest = [c for c in self._extra if not isinstance(c, Driven)]
+        return _rebuilt(self, rest)
+
+    def mobility(self: Any, q: ArrayLike | None = None, t: float = 0.0) -> Mobility:
+        """Return freedoms, Gruebler's counts, redundant equations at `q` (None: assembled)."""
+        return mobility_of(self, q, t)
+
+    def singularity(self: Any, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> dict[str, Any]:
+        """Tell what kind of configuration `q` is for the motion `v`.
+
+        kind: 'regular'; 'lock-up' where the drives ask for a motion (nu = -Phi_t, or gamma) that
+        rank Phi_q no longer allows; 'bifurcation' where it goes on, but not in one way only. Also
+        `measure`, the smallest singular value of Phi_q that a regular configuration has, relative
+        to the largest, and `lost`, all velocities Phi_q admits there, in columns.
+        """
+        return singularity_of(self, q, v, t)
+
     def reactions(self: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike, t: float = 0.0,
                   wrenches: Wrenches | None = None) -> Reactions:
         """Return the forces in constraints and joints of the motion under `tau`."""
         return reactions_of(self, q, v, tau, t, wrenches)
+
+
+def _rebuilt(robot: Any, constraints: Sequence[Constraint]) -> Robot:
+    rebuild, (model, source, links, payloads, _) = robot.__reduce__()
+    return rebuild(model, source, links.copy(), payloads, constraints)  # type: ignore[no-any-return]
 
 
 def _row(values: ArrayLike) -> Array:

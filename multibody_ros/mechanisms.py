@@ -16,11 +16,10 @@
 
 from __future__ import annotations
 
-from math import pi, sqrt
 
 from .dynamics.constraints import Driven, OnCurve, rolling_disk
 from .model.model import Attachment, IDENTITY, Joint, Link, Loop, Model, Vec3
-from .model.rigid import link_parameters, rotation_rpy
+from .model.rigid import link_parameters
 from .robot import Robot
 
 _Y = (0.0, -1.0, 0.0)
@@ -57,3 +56,59 @@ def four_bar_chain(windows: int, length: float = 1.0, mass: float = 1.0) -> Robo
                               Attachment(f'rod{k + 1}', position=tip), _Y))
     return Robot(Model(f'four_bar_chain_{windows}', tuple(links), tuple(joints),
                        loops=tuple(loops)))
+
+
+def bead_on_wire(k: float = 1.5, mass: float = 0.8, rate: float | None = None,
+                 inertia: float = 0.05) -> Robot:
+    """Return a bead on the wire z = k x^2 that turns about z (theory.md section 12).
+
+    Joints: turn, along (x), up (z). With `rate`, in rad/s, the wire is driven: turn = rate t.
+    """
+    spin = ((inertia, 0.0, 0.0), (0.0, inertia, 0.0), (0.0, 0.0, inertia))
+    links = (Link('ground'), Link('wire', link_parameters(1.0, (0.0, 0.0, 0.0), spin, IDENTITY)),
+             Link('slider'), Link('bead', (mass, *(0.0,) * 9)))
+    joints = (Joint('turn', 'continuous', 'ground', 'wire', axis=(0.0, 0.0, 1.0)),
+              Joint('along', 'prismatic', 'wire', 'slider', axis=(1.0, 0.0, 0.0)),
+              Joint('up', 'prismatic', 'slider', 'bead', axis=(0.0, 0.0, 1.0)))
+    wire = OnCurve('wire', Attachment('wire'), Attachment('bead'),
+                   lambda x, y, z: [z - k * x * x])
+    drive = [] if rate is None else [Driven('turn', lambda t: rate * t)]
+    return Robot(Model('bead_on_wire', links, joints), constraints=[wire, *drive])
+
+
+def rolling_disk_robot(radius: float = 0.3, mass: float = 2.0) -> Robot:
+    """Return a thin uniform disk that rolls on the plane z = 0; its axis is the link's z axis."""
+    across = 0.25 * mass * radius ** 2
+    inertia = ((across, 0.0, 0.0), (0.0, across, 0.0), (0.0, 0.0, 2.0 * across))
+    links = (Link('ground'), Link('disk', link_parameters(mass, (0.0,) * 3, inertia, IDENTITY)))
+    return Robot(Model('rolling_disk', links, (Joint('free', 'floating', 'ground', 'disk'),)),
+                 constraints=rolling_disk('rolling', 'disk', radius))
+
+
+def bricard(length: float = 1.0, mass: float = 1.0) -> Robot:
+    """Return Bricard's orthogonal six-bar: rods along edges of a cube, hinges square to both rods.
+
+    Six hinges in space should lock (Gruebler: 0); this one moves with one freedom. At q = 0 the
+    rods run along x, y, z, -x, -y from the origin, the ground along -z.
+    """
+    x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    # hinge k sits at the start of rod k; rods keep world axes at q = 0
+    steps: list[Vec3] = [x, y, z, (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0)]
+    hinges = [y, z, x, y, z]
+    links, joints = [Link('ground')], []
+    for k, (step, axis) in enumerate(zip(steps, hinges)):
+        before = (0.0, 0.0, 0.0) if k == 0 else steps[k - 1]
+        links.append(_rod_along(f'rod{k}', step, length, mass))
+        joints.append(Joint(f'hinge_{k}', 'continuous', links[k].name, f'rod{k}',
+                            position=tuple(length * c for c in before), axis=axis))
+    end = Loop('closure', 'revolute', Attachment('rod4', position=(0.0, -length, 0.0)),
+               Attachment('ground', position=(0.0, 0.0, length)), x)
+    return Robot(Model('bricard', tuple(links), tuple(joints), loops=(end,)))
+
+
+def _rod_along(name: str, direction: Vec3, length: float, mass: float) -> Link:
+    across = mass * length ** 2 / 12.0
+    inertia = tuple(tuple(across * ((1.0 if i == j else 0.0) - 0.999 * a * b)
+                          for j, b in enumerate(direction)) for i, a in enumerate(direction))
+    centre = tuple(0.5 * length * c for c in direction)
+    return Link(name, link_parameters(mass, centre, inertia, IDENTITY))

@@ -87,6 +87,9 @@ class _Pushed:
     def position(self, joint: str, k: int = 0) -> Any:
         return self.motion.position(joint, k)
 
+    def deviation(self, joint: str, wanted: Any) -> Any:
+        return self.motion.deviation(joint, wanted)
+
     def velocity(self, link: str) -> Any:
         return (self.shift, self.turn) if link == self.link else ((0.0,) * 3, (0.0,) * 3)
 

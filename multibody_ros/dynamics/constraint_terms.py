@@ -86,6 +86,8 @@ class Structure:
         self.size = first
         #: the equations that depend on the coordinates at all
         self.active = sorted({row for row, _ in self.entries})
+        #: those of them that determine the motion; fewer where equations follow from others
+        self.kept = self.active
 
     def labels(self):
         """Return (constraint, equation) of every row."""

@@ -148,7 +148,7 @@ class Driven(Constraint):
 
     def residual(self, motion):
         """Return q - f(t)."""
-        return [motion.position(self.joint) - self.function(motion.t)]
+        return [motion.deviation(self.joint, self.function(motion.t))]
 
 
 class Distance(Constraint):

@@ -14,7 +14,7 @@
 
 """Constrained dynamics over scalars: multipliers eliminated through the mass matrix.
 
-Good where the active rows of Phi_q are independent; `trust` tells. Where they are not, kkt.py
+Good where the rows kept of Phi_q are independent; `trust` tells. Where they are not, kkt.py
 solves the same equations with numpy, rank-revealing.
 """
 
@@ -32,7 +32,7 @@ DEPENDENT = 1e-9
 
 
 class Elimination:
-    """M and A = Phi_q M^-1 Phi_q^T of the active rows, factorised over scalars.
+    """M and A = Phi_q M^-1 Phi_q^T of the rows kept, factorised over scalars.
 
     The zeros between loops that share no body fold away: a chain of loops costs linear time.
     """
@@ -42,9 +42,10 @@ class Elimination:
         M = mass_matrix(tree, parameters, q)
         self.factors = factorised(M, coordinate_parents(tree))
         J = structure.jacobian(q, t)
-        self.rows = [J[row] for row in structure.active]
+        self.all_rows = J
+        rows = [J[row] for row in structure.kept]
         L, inverse = self.factors
-        Y = [solved_transposed(L, [row.get(k, 0.0) for k in range(tree.nv)]) for row in self.rows]
+        Y = [solved_transposed(L, [row.get(k, 0.0) for k in range(tree.nv)]) for row in rows]
         weighted = [[0.0 if is_zero(y) else d * y for d, y in zip(inverse, row)] for row in Y]
         self.A = [[_dot(a, b) for b in Y[:i + 1]] for i, a in enumerate(weighted)]
         self.spread = [solved_lower(L, row) for row in weighted]
@@ -73,35 +74,38 @@ class Elimination:
         return [_dot(multipliers, column) for column in zip(*self.spread)]
 
     def along(self, v):
-        """Return Phi_q v, active rows."""
-        return [_dot(row.values(), [v[k] for k in row]) for row in self.rows]
+        """Return Phi_q v, all rows."""
+        return [_dot(row.values(), [v[k] for k in row]) for row in self.all_rows]
 
 
 def constrained_dynamics(structure, tree, parameters, q, v, tau, t):
-    """Return acceleration and multipliers of the active rows; last, positive where regular.
+    """Return acceleration and multipliers; last, positive where regular.
 
-    Phi_q M^-1 Phi_q^T lambda = Phi_q M^-1 Q - gamma, a = M^-1 (Q - Phi_q^T lambda).
+    Rows that are not kept carry nothing. Phi_q M^-1 Phi_q^T lambda = Phi_q M^-1 Q - gamma, a = M^-1 (Q - Phi_q^T lambda).
     """
     solver = Elimination(structure, tree, parameters, q, t)
     held = bias(tree, parameters, q, v)
     free = solved(solver.factors, [x - b for x, b in zip(tau, held)])
     gamma = structure.gamma(q, v, t)
-    multipliers = solver.multipliers(
-        [x - gamma[row] for x, row in zip(solver.along(free), structure.active)])
+    forced = solver.along(free)
+    multipliers = solver.multipliers([forced[row] - gamma[row] for row in structure.kept])
     a = [x - y for x, y in zip(free, solver.pushed(multipliers))]
-    return a, multipliers, solver.trust
+    all_rows = [0.0] * structure.size
+    for row, x in zip(structure.kept, multipliers):
+        all_rows[row] = x
+    return a, all_rows, solver.trust
 
 
 def projection(structure, tree, parameters, q, v, t):
     """Return the steps dq and dv back onto the constraints, smallest in the metric of M.
 
-    Also the largest square of a residual; last, positive where regular.
+    Also the squared lengths of both errors; last, positive where regular.
     """
     solver = Elimination(structure, tree, parameters, q, t)
     phi, drift = structure.residual(q, t), structure.drift(q, t)
-    dq = solver.pushed(solver.multipliers([phi[row] for row in structure.active]))
-    slip = [x + drift[row] for x, row in zip(solver.along(v), structure.active)]
-    dv = solver.pushed(solver.multipliers(slip))
+    dq = solver.pushed(solver.multipliers([phi[row] for row in structure.kept]))
+    slip = [x + y for x, y in zip(solver.along(v), drift)]
+    dv = solver.pushed(solver.multipliers([slip[row] for row in structure.kept]))
     return ([-x for x in dq], [-x for x in dv], _dot(phi, phi), _dot(slip, slip), solver.trust)
 
 

@@ -93,6 +93,24 @@ def dependent_rows(J: Array) -> list[int]:
     return found
 
 
+def independent_rows(J: Array) -> list[int]:
+    """Return rows that span all others, the largest first (Gram and Schmidt with pivoting)."""
+    rest = J.copy()
+    largest = max((float(np.linalg.norm(row)) for row in J), default=0.0)
+    found: list[int] = []
+    while len(found) < len(J):
+        lengths = np.linalg.norm(rest, axis=1)
+        k = int(lengths.argmax())
+        if lengths[k] <= 1e-8 * largest:
+            break
+        found.append(k)
+        direction = rest[k] / lengths[k]
+        for _ in range(2):
+            rest = rest - np.outer(rest @ direction, direction)
+        rest[k] = 0.0
+    return found
+
+
 def shared_rows(J: Array) -> list[int]:
     """Return the rows whose multipliers are not unique: those a dependency runs through."""
     if not J.size:

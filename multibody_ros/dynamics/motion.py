@@ -98,6 +98,10 @@ class JointMotion:
         self.touched.add(v + k)
         return ratio * self.q[q + k] + offset
 
+    def deviation(self, joint, wanted):
+        """Return how far a joint of one coordinate is from where it is wanted."""
+        return self.position(joint) - wanted
+
     def rate(self, joint, k=0):
         """Return the k-th velocity of a joint."""
         _, v, ratio, _, _ = self.space.joints[joint]

@@ -26,7 +26,7 @@ from typing import Callable, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .integrators import _chart_rate
+from ..dynamics.spatial import cross, sub
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -37,6 +37,8 @@ Forces = Array | Callable[[float, Array, Array], Array]
 
 #: Newton steps of a projection; each at least squares the error
 PROJECTIONS = 10
+#: those of them that leave out equations which follow from others
+QUICK = 2
 
 
 class ConstrainedStepper:
@@ -53,6 +55,7 @@ class ConstrainedStepper:
         self.rate, self.tolerance, self.project = float(baumgarte), float(tolerance), project
         self._dynamics = robot._fast_dynamics
         self._projection = robot._closure.fast_projection()
+        self._full = robot._closure.full_projection
         #: residuals found after the last step, before projection: positions (m, rad), velocities
         self.drift = (0.0, 0.0)
 
@@ -74,12 +77,16 @@ class ConstrainedStepper:
         if not self.project:
             return q, v
         square = self.tolerance ** 2
-        for _ in range(PROJECTIONS):
+        for k in range(PROJECTIONS):
             if back[2] <= square:
                 break
             q = self.robot.integrate(q, back[0])
-            back = self._projection(q, v, time)
-        return q, v + back[1]
+            # what equations that were left out leave open, all of them together close
+            back = (self._projection if k < QUICK else self._full)(q, v, time)
+        v = v + back[1]
+        if self.robot._closure.redundant and self._projection(q, v, time)[3] > square:
+            v = v + self._full(q, v, time)[1]
+        return q, v
 
     def rk4(self, t: float, q: Array, v: Array, tau: Forces, dt: float) -> tuple[Array, Array]:
         """Advance by dt with the classical Runge-Kutta method (see integrators.rk4)."""
@@ -87,13 +94,13 @@ class ConstrainedStepper:
         a1 = self.acceleration(t, q, v, tau)
         v2 = v + h * a1
         a2 = self.acceleration(t + h, robot.integrate(q, v, h), v2, tau)
-        k2 = _chart_rate(robot, h * v, v2)
+        k2 = chart_rate(robot, h * v, v2)
         v3 = v + h * a2
         a3 = self.acceleration(t + h, robot.integrate(q, k2, h), v3, tau)
-        k3 = _chart_rate(robot, h * k2, v3)
+        k3 = chart_rate(robot, h * k2, v3)
         v4 = v + dt * a3
         a4 = self.acceleration(t + dt, robot.integrate(q, k3, dt), v4, tau)
-        k4 = _chart_rate(robot, dt * k3, v4)
+        k4 = chart_rate(robot, dt * k3, v4)
         q = robot.integrate(q, (v + 2.0 * (k2 + k3) + k4) / 6.0, dt)
         return self.projected(t + dt, q, v + dt / 6.0 * (a1 + 2.0 * (a2 + a3) + a4))
 
@@ -102,3 +109,25 @@ class ConstrainedStepper:
         """Advance v with the old state, then q with the new v."""
         v = v + dt * self.acceleration(t, q, v, tau)
         return self.projected(t + dt, self.robot.integrate(q, v, dt), v)
+
+
+def chart_rate(robot: Robot, theta: Array, v: Array) -> Array:
+    """Return theta' where q exp(theta) moves with body velocity `v` (see integrators.rk4).
+
+    theta' = v + [theta, v]/2 + [theta, [theta, v]]/12, with the bracket of rigid motions.
+    """
+    if robot.nq == robot.nv:
+        return v
+    rate = v.copy()
+    for place in robot.v_index.values():
+        if place.stop - place.start == 6:
+            x = theta[place].tolist()
+            first = _bracket(x, v[place].tolist())
+            second = _bracket(x, first)
+            rate[place] += [0.5 * a + b / 12.0 for a, b in zip(first, second)]
+    return rate
+
+
+def _bracket(x: list[float], y: list[float]) -> list[float]:
+    linear = sub(cross(x[3:], y[:3]), cross(y[3:], x[:3]))
+    return [*linear, *cross(x[3:], y[3:])]
