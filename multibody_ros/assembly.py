@@ -26,7 +26,7 @@ from .dynamics import kkt
 from .model.model import ModelError
 
 if TYPE_CHECKING:
-    from .closure import Closure
+    from .closure import Closure, Terms
     from .robot import Robot
 
 Array = NDArray[np.float64]
@@ -102,20 +102,39 @@ def closest(closure: Closure, q: Array, free: Array, t: float,
         if np.abs(phi).max(initial=0.0) <= tolerance:
             break
         J = closure.jacobian(terms.entries)[:, free]
-        step = np.zeros(robot.nv)
-        step[free] = -np.linalg.lstsq(J, phi, rcond=kkt.RANK)[0]
-        # nobody knows the way further than about a radian
-        step /= max(1.0, float(np.abs(step).max(initial=0.0)))
-        for _ in range(30):
-            tried = robot.integrate(q, step)
-            terms_tried = closure.terms(tried, still, time)
-            if terms_tried.residual @ terms_tried.residual < phi @ phi:
+        for direction in (_newton(J, phi), _damped(J, phi)):
+            step = np.zeros(robot.nv)
+            # nobody knows the way further than about a radian
+            step[free] = direction / max(1.0, float(np.abs(direction).max(initial=0.0)))
+            found = _searched(closure, q, step, phi, time)
+            if found is not None:
                 break
-            step = 0.5 * step
-        else:
+        if found is None:
             break
-        q, terms = tried, terms_tried
+        q, terms = found
     return q, float(np.abs(terms.residual).max(initial=0.0))
+
+
+def _newton(J: Array, phi: Array) -> Array:
+    """Return the shortest step to where the tangents vanish."""
+    return np.asarray(-np.linalg.lstsq(J, phi, rcond=kkt.RANK)[0])
+
+
+def _damped(J: Array, phi: Array) -> Array:
+    """Return Levenberg's step with |Phi| as damping: downhill also where nothing fits."""
+    damping = float(np.linalg.norm(phi)) * np.eye(J.shape[1])
+    return np.asarray(-np.linalg.solve(J.T @ J + damping, J.T @ phi))
+
+
+def _searched(closure: Closure, q: Array, step: Array, phi: Array,
+              time: Array) -> tuple[Array, Terms] | None:
+    """Halve the step until |Phi|^2 falls by a share of what the slope promises, at most 12 times."""
+    for k in range(12):
+        tried = closure.robot.integrate(q, 0.5 ** k * step)
+        terms = closure.terms(tried, np.zeros(len(step)), time)
+        if terms.residual @ terms.residual < (1.0 - 1e-3 * 0.5 ** k) * (phi @ phi):
+            return tried, terms
+    return None
 
 
 def _not_assembled(robot: Robot, q: Array, t: float, names: Sequence[str]) -> AssemblyError:

@@ -60,12 +60,16 @@ class ConstrainedDynamics(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """Steps of q and v back onto the constraints, and the squared lengths of both errors."""
+    """Steps of q and v back onto the constraints, and the squared lengths of both errors.
+
+    `regularity` goes to 0, with the square of the distance, towards a singular configuration.
+    """
 
     position: Array
     velocity: Array
     residual: float
     slip: float
+    regularity: float
 
 
 class Closure:
@@ -102,7 +106,7 @@ class Closure:
             [(robot.nv,), (self.size,)], ConstrainedDynamics)
         self._projection_kernel = self._guarded(
             'projection', 'q v', elimination.projection,
-            [(robot.nv,), (robot.nv,), (), ()], Projection)
+            [(robot.nv,), (robot.nv,), (), (), ()], Projection)
 
     def _program(self, name: str, words: str, function: Callable[..., Any],
                  shapes: Sequence[tuple[int, ...]], result: Any, guarded: bool = False,
@@ -204,7 +208,8 @@ class Closure:
         M = self.robot.mass_matrix(q)
         return Projection(
             kkt.projection_step(M, J, terms.residual), kkt.projection_step(M, J, slip),
-            float(terms.residual @ terms.residual), float(slip @ slip))
+            float(terms.residual @ terms.residual), float(slip @ slip),
+            kkt.regularity(J[self.structure.kept]))
 
     def solution(self, q: Array, J: Array, Q: Array, gamma: Array) -> tuple[Array, Array]:
         """Solve the equations of motion by singular values."""

@@ -27,7 +27,7 @@ from .forward import definiteness
 from .ltdl import coordinate_parents, factorised, solved, solved_lower, solved_transposed
 from .rnea import bias
 
-#: pivot of Phi_q M^-1 Phi_q^T, relative to its diagonal, below which rows count as dependent
+#: pivot of Phi_q M^-1 Phi_q^T, relative to its mean diagonal, below which rows count as lost
 DEPENDENT = 1e-9
 
 
@@ -50,10 +50,14 @@ class Elimination:
         self.A = [[_dot(a, b) for b in Y[:i + 1]] for i, a in enumerate(weighted)]
         self.spread = [solved_lower(L, row) for row in weighted]
         self.L, self.inverse = cholesky(self.A)
+        n = len(self.inverse)
+        mean = sum((self.A[k][k] for k in range(n)), 0.0) * (1.0 / n)
         worst = 0.0
-        for k, inverse_pivot in enumerate(self.inverse):
-            ratio = self.A[k][k] * inverse_pivot
+        for inverse_pivot in self.inverse:
+            ratio = mean * inverse_pivot
             worst = worst + where(0.0, ratio, ratio, math.nan)
+        #: goes to 0 where a row kept vanishes or depends on others
+        self.regularity = n / worst
         #: positive where M and A are regular
         self.trust = where(worst, 1.0 / DEPENDENT, definiteness(M, self.factors), -1.0)
 
@@ -99,14 +103,15 @@ def constrained_dynamics(structure, tree, parameters, q, v, tau, t):
 def projection(structure, tree, parameters, q, v, t):
     """Return the steps dq and dv back onto the constraints, smallest in the metric of M.
 
-    Also the squared lengths of both errors; last, positive where regular.
+    Also the squared lengths of both errors and the regularity; last, positive where regular.
     """
     solver = Elimination(structure, tree, parameters, q, t)
     phi, drift = structure.residual(q, t), structure.drift(q, t)
     dq = solver.pushed(solver.multipliers([phi[row] for row in structure.kept]))
     slip = [x + y for x, y in zip(solver.along(v), drift)]
     dv = solver.pushed(solver.multipliers([slip[row] for row in structure.kept]))
-    return ([-x for x in dq], [-x for x in dv], _dot(phi, phi), _dot(slip, slip), solver.trust)
+    return ([-x for x in dq], [-x for x in dv], _dot(phi, phi), _dot(slip, slip),
+            solver.regularity, solver.trust)
 
 
 def cholesky(A):

@@ -69,6 +69,12 @@ def rank(J: Array) -> int:
     return int(np.count_nonzero(s > RANK * s.max())) if s.max() > 0.0 else 0
 
 
+def regularity(J: Array) -> float:
+    """Return the squared ratio of the smallest singular value to the largest."""
+    s = np.linalg.svd(J, compute_uv=False)
+    return float((s.min() / s.max()) ** 2) if s.size and s.max() > 0.0 else 0.0
+
+
 def null_space(J: Array) -> Array:
     """Return an orthonormal basis, in columns, of the velocities with Phi_q v = 0."""
     _, _, V = np.linalg.svd(J, full_matrices=True)
