@@ -102,11 +102,11 @@ def closest(closure: Closure, q: Array, free: Array, t: float,
         if np.abs(phi).max(initial=0.0) <= tolerance:
             break
         J = closure.jacobian(terms.entries)[:, free]
-        for direction in (_newton(J, phi), _damped(J, phi)):
+        for direction, share in ((_newton(J, phi), 1e-2), (_damped(J, phi), 1e-9)):
             step = np.zeros(robot.nv)
             # nobody knows the way further than about a radian
             step[free] = direction / max(1.0, float(np.abs(direction).max(initial=0.0)))
-            found = _searched(closure, q, step, phi, time)
+            found = _searched(closure, q, step, phi, time, share)
             if found is not None:
                 break
         if found is None:
@@ -126,13 +126,13 @@ def _damped(J: Array, phi: Array) -> Array:
     return np.asarray(-np.linalg.solve(J.T @ J + damping, J.T @ phi))
 
 
-def _searched(closure: Closure, q: Array, step: Array, phi: Array,
-              time: Array) -> tuple[Array, Terms] | None:
-    """Halve the step until |Phi|^2 falls by a share of what the slope promises, at most 12 times."""
+def _searched(closure: Closure, q: Array, step: Array, phi: Array, time: Array,
+              share: float) -> tuple[Array, Terms] | None:
+    """Halve the step, at most 12 times, until |Phi|^2 falls by a share of it a full step."""
     for k in range(12):
         tried = closure.robot.integrate(q, 0.5 ** k * step)
         terms = closure.terms(tried, np.zeros(len(step)), time)
-        if terms.residual @ terms.residual < (1.0 - 1e-3 * 0.5 ** k) * (phi @ phi):
+        if terms.residual @ terms.residual < (1.0 - share * 0.5 ** k) * (phi @ phi):
             return tried, terms
     return None
 

@@ -173,7 +173,8 @@ def test_energy_and_constraints_hold_for_ten_seconds(name, rate):
     robot, q = mechanism(name)
     if name in CALM:
         q = robot.assemble(CALM[name])
-    v = allowed(robot, q, np.full(robot.nv, rate))
+    # the disk spins about its axis: wobbling, it would clatter down ever faster
+    v = allowed(robot, q, np.full(robot.nv, rate) if name != 'disk' else rate * np.eye(6)[5])
     start = energy(robot, q, v)
     _, _, vs, (drift, residual, slip) = simulated(robot, q, v, 10.0)
     assert np.abs(vs).max() > 1.0
