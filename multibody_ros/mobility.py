@@ -26,8 +26,9 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .assembly import AssemblyError
 from .dynamics import kkt
-from .dynamics.constraints import Driven
+from .dynamics.constraints import Driven, JointCoupling, LoopClosure
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -93,36 +94,40 @@ class Mobility:
 
 
 def mobility_of(robot: Robot, q: ArrayLike | None, t: float) -> Mobility:
-    """Count at `q`, by default the configuration assembled from neutral."""
+    """Count at `q`; None: at a configuration near neutral that is not singular."""
     nv = robot.nv
     if not robot.constraints:
         return Mobility(nv, 0, 0, nv, None, nv, (), 0, nv)
-    here = robot.assemble(robot.neutral(), (), t) if q is None \
-        else np.asarray(q, dtype=np.float64)
     driving = {c.name for c in robot.constraints if isinstance(c, Driven)}
     labels = robot.constraint_labels
     rows = [k for k, (name, _) in enumerate(labels) if name not in driving]
+    here = robot.assemble(robot.neutral(), (), t) if q is None \
+        else np.asarray(q, dtype=np.float64)
+    generic, near = _freest(robot, here, rows, t)
+    if q is None:
+        here = near
     J = robot.constraint_jacobian(here, t)
-    rank = kkt.rank(J[rows])
     return Mobility(
-        nv, len(rows), rank, nv - len(rows), _planar_count(robot, here),
-        _generic_freedoms(robot, here, rows, t),
+        nv, len(rows), kkt.rank(J[rows]), nv - len(rows), _planar_count(robot, here), generic,
         tuple(labels[rows[k]] for k in kkt.dependent_rows(J[rows])),
         len(labels) - len(rows), nv - kkt.rank(J))
 
 
-def _generic_freedoms(robot: Robot, q: Array, rows: list[int], t: float) -> int:
-    """Return the smallest number of freedoms found around `q`, drives let go."""
+def _freest(robot: Robot, q: Array, rows: list[int], t: float) -> tuple[int, Array]:
+    """Return the smallest number of freedoms around `q`, drives let go, and where it is found."""
     rng = np.random.default_rng(0)
-    free = robot.undriven()
-    best = robot.nv
+    free = robot.undriven() if len(rows) < len(robot.constraint_labels) else robot
+    best, place = robot.nv - kkt.rank(robot.constraint_jacobian(q, t)[rows]), q
     for _ in range(4):
+        shaken = robot.integrate(q, rng.normal(scale=SHAKE, size=robot.nv))
         try:
-            near = free.assemble(robot.integrate(q, rng.normal(scale=SHAKE, size=robot.nv)), (), t)
-        except ValueError:
+            near = free.assemble(shaken, (), t)
+        except AssemblyError:
             continue
-        best = min(best, robot.nv - kkt.rank(robot.constraint_jacobian(near, t)[rows]))
-    return min(best, robot.nv - kkt.rank(robot.constraint_jacobian(q, t)[rows]))
+        freedoms = robot.nv - kkt.rank(robot.constraint_jacobian(near, t)[rows])
+        if freedoms < best:
+            best, place = freedoms, near
+    return best, place
 
 
 def _planar_count(robot: Robot, q: Array) -> int | None:
@@ -152,9 +157,9 @@ def _planar_count(robot: Robot, q: Array) -> int | None:
             return None
     if normal is None or any(abs(normal @ axis) > PARALLEL for axis in slides):
         return None
-    others = robot.nv - len(robot.model.couplings) - equations
-    return others if len(robot.constraints) == len(robot.model.loops) + len(
-        robot.model.couplings) + sum(isinstance(c, Driven) for c in robot.constraints) else None
+    if any(not isinstance(c, (LoopClosure, JointCoupling, Driven)) for c in robot.constraints):
+        return None
+    return robot.nv - len(robot.model.couplings) - equations
 
 
 def singularity_of(robot: Robot, q: ArrayLike, v: ArrayLike, t: float) -> dict[str, Any]:
