@@ -20,15 +20,24 @@ import math
 
 import numpy as np
 
+#: sine or cosine of the middle angle below which the outer two turn about the same axis
+GIMBAL = 1e-12
+
 
 def orientation_parameters(kind, R):
     """Return theta of a rotation matrix: euler_parameters, zxz, rpy or rodrigues."""
     if kind == 'zxz':
-        return (math.atan2(R[0][2], -R[1][2]), math.atan2(math.hypot(R[0][2], R[1][2]), R[2][2]),
+        tilt = math.hypot(R[0][2], R[1][2])
+        if tilt < GIMBAL:
+            # only the sum or difference of the outer angles is determined: the first takes it all
+            return math.atan2(R[1][0], R[0][0]), math.atan2(tilt, R[2][2]), 0.0
+        return (math.atan2(R[0][2], -R[1][2]), math.atan2(tilt, R[2][2]),
                 math.atan2(R[2][0], R[2][1]))
     if kind == 'rpy':
-        return (math.atan2(R[2][1], R[2][2]),
-                math.atan2(-R[2][0], math.hypot(R[0][0], R[1][0])),
+        level = math.hypot(R[0][0], R[1][0])
+        if level < GIMBAL:
+            return 0.0, math.atan2(-R[2][0], level), math.atan2(-R[0][1], R[1][1])
+        return (math.atan2(R[2][1], R[2][2]), math.atan2(-R[2][0], level),
                 math.atan2(R[1][0], R[0][0]))
     quaternion = quaternion_of(np.asarray(R))
     if kind == 'rodrigues':
