@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,13 @@ class Simulation:
 
     `q` and `v` are copies: changing them does not move the robot, `reset` does.
     """
+
+    def __new__(cls, robot: Robot, *arguments: Any, **options: Any) -> Any:
+        """Return a ConstrainedSimulation, which works alike, for a robot with constraints."""
+        if robot.constraints:
+            from .closed import ConstrainedSimulation
+            return ConstrainedSimulation(robot, *arguments, **options)
+        return super().__new__(cls)
 
     def __init__(self, robot: Robot, q: ArrayLike | None = None, v: ArrayLike | None = None,
                  dt: float = 1e-3, integrator: str = 'rk4') -> None:
