@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A robot in absolute coordinates: the Newton-Euler form with multipliers, sparse.
+"""
+A robot in absolute coordinates: the Newton-Euler form with multipliers, sparse.
 
 [M, 0, Phi_r^T; 0, J, Pi^T; Phi_r, Pi, 0] [r''; w'; lambda] = [F; n - w x J w; gamma]
 (theory.md section 7), built from the same model as the recursion and giving the same motion and
-reactions. The matrix is factorised with -e 1 in the lower corner, which leaves dependent equations
-solvable, and iterated on until the equations hold (Vanderbei 1995; Nocedal and Wright, section 17.3).
+reactions.
 """
 
 from __future__ import annotations
@@ -33,19 +33,17 @@ from .closure import Terms
 from .compiler.kernel import Kernel
 from .compiler.program import Input, Output, Program
 from .dynamics.absolute import (
-    BodySpace, ends, joint_constraints, joint_coordinates, joint_positions, link_frames)
+    BodySpace, ends, joint_constraints, joint_coordinates, joint_positions)
+from .dynamics.bodies import lumped_bodies
 from .dynamics.constraint_terms import Structure
 from .dynamics.orientation import ORIENTATIONS
 from .dynamics.rotations import orientation_parameters, quaternion_of
+from .dynamics.sparse_kkt import sparse_solution
 
 if TYPE_CHECKING:
     from .robot import Robot
 
 Array = NDArray[np.float64]
-
-#: e, relative to the largest diagonal element of Phi M^-1 Phi^T, and iterations at most
-SOFT = 1e-8
-ITERATIONS = 60
 
 
 class AbsoluteDynamics(NamedTuple):
@@ -81,20 +79,22 @@ class _Map:
         if not np.isfinite(terms.entries).all():
             body = self.columns[int(np.argmin(np.isfinite(terms.entries)))] // 6
             raise ValueError(
-                f"the orientation parameters of body '{self.space.bodies[body]}' are singular here; "
-                'Euler parameters never are')
+                f"the orientation parameters of body '{self.space.bodies[body]}' are singular "
+                'here; Euler parameters never are')
         return terms, sparse.csc_matrix((terms.entries, (self.rows, self.columns)), self.shape)
 
 
 class AbsoluteMechanism:
-    """The bodies of a robot, each with six velocities.
+    """
+    The bodies of a robot, each with six velocities.
 
-    x: r (3) and orientation parameters a body, u: [r' in world axes; w in body axes] a body, in the
-    order of `bodies` (named after the link that carries the joint). Needs SciPy.
+    x: r (3) and orientation parameters a body, u: [r' in world axes; w in body axes] a body, in
+    the order of `bodies` (named after the link that hangs on the joint). Needs SciPy.
     """
 
     def __init__(self, robot: Robot, orientation: str = 'euler_parameters') -> None:
-        """Take joints, loops, couplings and added constraints of a robot.
+        """
+        Take joints, loops, couplings and added constraints of a robot.
 
         orientation: euler_parameters, zxz, rpy or rodrigues.
         """
@@ -103,7 +103,8 @@ class AbsoluteMechanism:
                              + ', '.join(ORIENTATIONS))
         self.robot, self.orientation = robot, orientation
         model = robot.model
-        masses, centres, inertias = _lumped(robot)
+        masses, centres, inertias = lumped_bodies(
+            model, robot._payloads.added_to(robot._links))
         self.space = BodySpace(model, centres, orientation)
         self.bodies: list[str] = self.space.bodies
         self._constraints = _Map('absolute_constraints', self.space,
@@ -145,7 +146,7 @@ class AbsoluteMechanism:
         force = self._forces(u) + K.T @ (self._rotor * joints.gamma)
         if tau is not None:
             force = force + K.T @ np.asarray(tau, dtype=np.float64)
-        a, multipliers = _solved(M, J, force, terms.gamma)
+        a, multipliers = sparse_solution(M, J, force, terms.gamma)
         return AbsoluteDynamics(a, multipliers)
 
     def joint_acceleration(self, x: Array, u: Array, acceleration: Array, t: float = 0.0) -> Array:
@@ -165,9 +166,9 @@ class AbsoluteMechanism:
             terms, J = self._constraints(x, u, t)
             if np.abs(terms.residual).max(initial=0.0) <= tolerance:
                 break
-            x = self._moved(x, _solved(M, J, still, -terms.residual)[0])
+            x = self._moved(x, sparse_solution(M, J, still, -terms.residual)[0])
         slip = J @ u + terms.drift
-        return x, u + _solved(M, J, still, -slip)[0]
+        return x, u + sparse_solution(M, J, still, -slip)[0]
 
     def rk4(self, t: float, x: Array, u: Array, tau: ArrayLike | None,
             dt: float) -> tuple[Array, Array]:
@@ -184,7 +185,8 @@ class AbsoluteMechanism:
 
     def reactions(self, x: Array, u: Array, tau: ArrayLike | None = None,
                   t: float = 0.0) -> dict[str, Array]:
-        """Return {joint or loop: [force; torque]} as Robot.reactions does, motors counted in.
+        """
+        Return {joint or loop: [force; torque]} as Robot.reactions does, motors counted in.
 
         On body i: force -Phi_ri^T lambda, torque -Pi_i^T lambda, about its centre of mass.
         """
@@ -279,63 +281,3 @@ class AbsoluteMechanism:
             rows = x.reshape(-1, 7)
             rows[:, 3:] /= np.linalg.norm(rows[:, 3:], axis=1, keepdims=True)
         return x
-
-
-def _solved(M: Any, J: Any, force: Array, gamma: Array) -> tuple[Array, Array]:
-    """Solve the sparse equations of motion; the multipliers are the shortest possible."""
-    from scipy import sparse
-    from scipy.sparse.linalg import splu
-    n, m = J.shape[1], J.shape[0]
-    if not m:
-        return np.asarray(splu(M.tocsc()).solve(force)), np.zeros(0)
-    weights = np.maximum(M.diagonal(), 1e-300)
-    soft = SOFT * float(np.max(J.multiply(J) @ (1.0 / weights), initial=1.0)) \
-        if weights.min() > 1e-300 else SOFT
-    matrix = sparse.bmat([[M, J.T], [J, -soft * sparse.identity(m)]], format='csc')
-    factors = splu(matrix)
-    a, multipliers = np.zeros(n), np.zeros(m)
-    scale = max(float(np.abs(force).max()), float(np.abs(gamma).max(initial=0.0)), 1e-300)
-    best = np.inf
-    for _ in range(ITERATIONS):
-        left = np.concatenate([force - M @ a - J.T @ multipliers, gamma - J @ a])
-        size = float(np.abs(left).max())
-        if size <= 1e-15 * scale or size >= best:
-            break
-        best = 0.999 * size
-        step = factors.solve(left)
-        a, multipliers = a + step[:n], multipliers + step[n:]
-    return a, multipliers
-
-
-def _lumped(robot: Robot) -> tuple[dict[str, float], dict[str, Array], dict[str, Array]]:
-    """Return mass, centre (axes of the body's first link) and inertia about it of every body."""
-    frames, bodies = link_frames(robot.model)
-    sums = {body: np.zeros(10) for body in bodies}
-    parameters = robot._payloads.added_to(robot._links)
-    for link, row in zip(robot.model.links, parameters):
-        body, R, p = frames[link.name]
-        if body is not None:
-            sums[body] += _moved_parameters(row, np.array(R), np.array(p))
-    masses, centres, inertias = {}, {}, {}
-    for body, total in sums.items():
-        m = total[0]
-        c = total[1:4] / m if m else np.zeros(3)
-        masses[body], centres[body] = float(m), c
-        inertias[body] = _matrix(total[4:]) - m * (c @ c * np.eye(3) - np.outer(c, c))
-    return masses, centres, inertias
-
-
-def _moved_parameters(row: Array, R: Array, p: Array) -> Array:
-    """Return m, m c, I of a link about the origin and in the axes of its body's first link."""
-    m, h = row[0], R @ row[1:4]
-    moved = h + m * p
-    turned = R @ _matrix(row[4:]) @ R.T
-    # I + m |p|^2 1 - m p p^T and the mixed terms of the parallel-axis theorem
-    shift = (m * (p @ p) + 2.0 * (h @ p)) * np.eye(3) - m * np.outer(p, p) \
-        - np.outer(h, p) - np.outer(p, h)
-    return np.array([m, *moved, *(turned + shift)[np.triu_indices(3)]])
-
-
-def _matrix(six: Array) -> Array:
-    xx, xy, xz, yy, yz, zz = six
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -76,7 +76,8 @@ def assembled(robot: Robot, q: ArrayLike, fixed: Sequence[str] | Mapping[str, An
     raise _not_assembled(robot, best, t, names)
 
 
-def held_coordinates(robot: Robot, given: Mapping[str, Any]) -> tuple[Array, Array]:
+def held_coordinates(robot: Robot,
+                     given: Mapping[str, Any]) -> tuple[NDArray[np.int_], Array]:
     """Return the indices in v of joints and the values given for them."""
     places: list[int] = []
     values: list[float] = []
@@ -88,9 +89,10 @@ def held_coordinates(robot: Robot, given: Mapping[str, Any]) -> tuple[Array, Arr
     return np.array(places, dtype=int), np.array(values)
 
 
-def closest(closure: Closure, q: Array, free: Array, t: float,
+def closest(closure: Closure, q: Array, free: NDArray[np.int_], t: float,
             tolerance: float) -> tuple[Array, float]:
-    """Go downhill on |Phi|^2 from `q`; return where it ends and the largest residual there.
+    """
+    Go downhill on |Phi|^2 from `q`; return where it ends and the largest residual there.
 
     `free` are the indices in v that may move.
     """

@@ -60,7 +60,8 @@ class ConstrainedDynamics(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """Steps of q and v back onto the constraints, and the squared lengths of both errors.
+    """
+    Steps of q and v back onto the constraints, and the squared lengths of both errors.
 
     `regularity` goes to 0, with the square of the distance, towards a singular configuration.
     """
@@ -131,7 +132,8 @@ class Closure:
                       self._key, [self.robot._shared], result)
 
     def _independent_rows(self) -> list[int]:
-        """Return active rows that determine the motion at a configuration without special features.
+        """
+        Return active rows that determine the motion at a configuration without features.
 
         Closed as far as can be from shaken neutral ones, the one of largest rank is taken.
         """
@@ -251,5 +253,6 @@ def _check_names(robot: Robot, constraints: Sequence[Constraint]) -> None:
                                       [j.name for j in robot.model.joints])):
             for name in names:
                 if name not in choices:
-                    raise ModelError(f"constraint '{constraint.name}': robot '{robot.name}' has no "
-                                     f"{kind} '{name}', only: " + ', '.join(choices))
+                    raise ModelError(
+                        f"constraint '{constraint.name}': robot '{robot.name}' has no {kind} "
+                        f"'{name}', only: " + ', '.join(choices))

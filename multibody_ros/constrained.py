@@ -40,7 +40,8 @@ _START = np.zeros(1)
 
 
 class Constrained:
-    """Methods of a robot with constraints; they also work where there are none.
+    """
+    Methods of a robot with constraints; they also work where there are none.
 
     t, in seconds, matters only where a constraint names the time. Multipliers are one an
     equation, in the order of `constraint_labels`.
@@ -63,7 +64,8 @@ class Constrained:
     @property
     def constraint_labels(self) -> list[tuple[str, str]]:
         """(constraint, equation) of every row: x y z shifts, rx ry rz rotations in loop axes."""
-        return self._closure.structure.labels()
+        labels: list[tuple[str, str]] = self._closure.structure.labels()
+        return labels
 
     def with_constraints(self: Any, *constraints: Constraint) -> Robot:
         """Return this robot with more constraints (see dynamics.constraints)."""
@@ -71,25 +73,27 @@ class Constrained:
 
     def constraint_residual(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return Phi(q, t): metres and radians, zero where the constraints hold."""
-        return self._closure.slow_terms(q, np.zeros(self.nv), t).residual
+        return np.asarray(self._closure.slow_terms(q, np.zeros(self.nv), t).residual)
 
     def constraint_jacobian(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return Phi_q, equations x nv: the velocities allowed satisfy Phi_q v = -Phi_t."""
-        return self._closure.jacobian(self._closure.slow_terms(q, np.zeros(self.nv), t).entries)
+        terms = self._closure.slow_terms(q, np.zeros(self.nv), t)
+        return np.asarray(self._closure.jacobian(terms.entries))
 
     def constraint_rate(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return d Phi/dt = Phi_q v + Phi_t, and A^T v + a_0 of Pfaffian constraints."""
         terms = self._closure.slow_terms(q, v, t)
         J = self._closure.jacobian(terms.entries)
-        return (J @ np.asarray(v, dtype=np.float64)[..., None])[..., 0] + terms.drift
+        return np.asarray((J @ np.asarray(v, dtype=np.float64)[..., None])[..., 0] + terms.drift)
 
     def constraint_gamma(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return gamma: accelerations that keep the constraints satisfy Phi_q a = gamma."""
-        return self._closure.slow_terms(q, v, t).gamma
+        return np.asarray(self._closure.slow_terms(q, v, t).gamma)
 
     def assemble(self: Any, q: ArrayLike, fixed: Sequence[str] | Mapping[str, Any] | None = None,
                  t: float = 0.0, tolerance: float = 1e-12) -> Array:
-        """Return a configuration near `q` that satisfies the constraints.
+        """
+        Return a configuration near `q` that satisfies the constraints.
 
         fixed: joints that keep their position in `q`, or {joint: position}. None: the joints the
         file calls independent. Raises AssemblyError, with the best that was found, where nothing
@@ -101,18 +105,19 @@ class Constrained:
                           t: float = 0.0) -> Array:
         """Return the smallest v with Phi_q v = -Phi_t and the given joint velocities."""
         terms = self._closure.terms(_row(q), np.zeros(self.nv), _row(t))
-        return self._analysis(self._closure.jacobian(terms.entries), -terms.drift, rates, 'velocity')
+        return np.asarray(self._analysis(
+            self._closure.jacobian(terms.entries), -terms.drift, rates, 'velocity'))
 
     def acceleration_analysis(self: Any, q: ArrayLike, v: ArrayLike,
                               accelerations: Mapping[str, Any] | None = None,
                               t: float = 0.0) -> Array:
         """Return the smallest a with Phi_q a = gamma and the given joint accelerations."""
         terms = self._closure.terms(_row(q), _row(v), _row(t))
-        return self._analysis(self._closure.jacobian(terms.entries), terms.gamma, accelerations,
-                              'acceleration')
+        return np.asarray(self._analysis(
+            self._closure.jacobian(terms.entries), terms.gamma, accelerations, 'acceleration'))
 
     def _analysis(self: Any, J: Array, right: Array, given: Mapping[str, Any] | None,
-                  what: str) -> Array:
+                  what: str) -> Any:
         held, values = held_coordinates(self, given or {})
         free = np.setdiff1d(np.arange(self.nv), held)
         result = np.zeros(self.nv)
@@ -129,7 +134,8 @@ class Constrained:
     def constrained_dynamics(self: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
                              t: ArrayLike = _NEVER,
                              wrenches: Wrenches | None = None) -> ConstrainedDynamics:
-        """Return accelerations and multipliers: M a + C v + g = tau - Phi_q^T multipliers.
+        """
+        Return accelerations and multipliers: M a + C v + g = tau - Phi_q^T multipliers.
 
         The state is taken as it is; where constraints depend on each other the multipliers are
         the shortest of all possible ones.
@@ -148,10 +154,11 @@ class Constrained:
 
     def null_space(self: Any, q: ArrayLike, independent: Sequence[str] | None = None,
                    t: float = 0.0) -> Array:
-        """Return B, nv x freedoms, with Phi_q B = 0 (theory.md section 6).
+        """
+        Return B, nv x freedoms, with Phi_q B = 0 (theory.md section 6).
 
-        With independent joints named (or called so by the file) v = B v_i: coordinate partitioning,
-        B = [-Phi_qd^-1 Phi_qi; 1]. Otherwise the columns are orthonormal.
+        With independent joints named (or called so by the file) v = B v_i: coordinate
+        partitioning, B = [-Phi_qd^-1 Phi_qi; 1]. Otherwise the columns are orthonormal.
         """
         J = self.constraint_jacobian(q, t)
         names = self.independent_joints if independent is None else independent
@@ -167,7 +174,8 @@ class Constrained:
 
     def reduced_dynamics(self: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
                          independent: Sequence[str] | None = None, t: float = 0.0) -> Array:
-        """Return the accelerations without multipliers, from B^T (M a - Q) = 0.
+        """
+        Return the accelerations without multipliers, from B^T (M a - Q) = 0.
 
         a = B z + c with Phi_q c = gamma; B as in `null_space`. The same as constrained_dynamics.
         """
@@ -186,7 +194,8 @@ class Constrained:
     def constrained_inverse_dynamics(self: Any, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                                      actuated: Sequence[str] | None = None,
                                      t: float = 0.0) -> ConstrainedDynamics:
-        """Return the torques of the actuated joints, zero at the others, and the multipliers.
+        """
+        Return the torques of the actuated joints, zero at the others, and the multipliers.
 
         M a + C v + g = tau - Phi_q^T multipliers; with more actuators than freedoms the shortest
         tau. actuated: joint names; None: those the file calls independent, else all.
@@ -204,8 +213,9 @@ class Constrained:
         left = B.T @ (needed - tau)
         if np.abs(left).max(initial=0.0) > 1e-9 * max(1.0, float(np.abs(needed).max())):
             raise ValueError(
-                f"the joints {', '.join(names)} cannot give robot '{self.name}' this acceleration: "
-                f'{len(chosen)} torques for {B.shape[1]} freedoms; name other actuated joints')
+                f"the joints {', '.join(names)} cannot give robot '{self.name}' this "
+                f'acceleration: {len(chosen)} torques for {B.shape[1]} freedoms; name other '
+                'actuated joints')
         return _result(tau, -np.linalg.lstsq(J.T, needed - tau, rcond=kkt.RANK)[0])
 
     def undriven(self: Any) -> Robot:
@@ -218,7 +228,8 @@ class Constrained:
         return mobility_of(self, q, t)
 
     def singularity(self: Any, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> dict[str, Any]:
-        """Tell what kind of configuration `q` is for the motion `v`.
+        """
+        Tell what kind of configuration `q` is for the motion `v`.
 
         kind: 'regular'; 'lock-up' where the drives ask for a motion (nu = -Phi_t, or gamma) that
         rank Phi_q no longer allows; 'bifurcation' where it goes on, but not in one way only. Also
@@ -235,7 +246,8 @@ class Constrained:
 
 def _rebuilt(robot: Any, constraints: Sequence[Constraint]) -> Robot:
     rebuild, (model, source, links, payloads, _) = robot.__reduce__()
-    return rebuild(model, source, links.copy(), payloads, constraints)  # type: ignore[no-any-return]
+    result: Robot = rebuild(model, source, links.copy(), payloads, constraints)
+    return result
 
 
 def _row(values: ArrayLike) -> Array:

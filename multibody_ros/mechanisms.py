@@ -33,11 +33,12 @@ def rod(name: str, length: float, mass: float) -> Link:
 
 
 def four_bar_chain(windows: int, length: float = 1.0, mass: float = 1.0) -> Robot:
-    """Return the N-four-bar mechanism of the IFToMM benchmarks: 2 N + 1 equal rods, one freedom.
+    """
+    Return the N-four-bar mechanism of the IFToMM benchmarks: 2 N + 1 rods, one freedom.
 
     N + 1 rods stand on the ground `length` apart (joints rod_0, ...; pi/2 is upright), N
-    couplers tie the tips together (joint coupler_k on rod k, loop closure_k to rod k + 1). When all
-    rods lie flat the chain is singular: N freedoms more for a moment.
+    couplers tie the tips together (joint coupler_k on rod k, loop closure_k to rod k + 1). When
+    all rods lie flat the chain is singular: N freedoms more for a moment.
     """
     if windows < 1:
         raise ValueError(f'a chain has at least one window, not {windows}')
@@ -60,7 +61,8 @@ def four_bar_chain(windows: int, length: float = 1.0, mass: float = 1.0) -> Robo
 
 def bead_on_wire(k: float = 1.5, mass: float = 0.8, rate: float | None = None,
                  inertia: float = 0.05) -> Robot:
-    """Return a bead on the wire z = k x^2 that turns about z (theory.md section 12).
+    """
+    Return a bead on the wire z = k x^2 that turns about z (theory.md section 12).
 
     Joints: turn, along (x), up (z). With `rate`, in rad/s, the wire is driven: turn = rate t.
     """
@@ -86,7 +88,8 @@ def rolling_disk_robot(radius: float = 0.3, mass: float = 2.0) -> Robot:
 
 
 def bricard(length: float = 1.0, mass: float = 1.0) -> Robot:
-    """Return Bricard's orthogonal six-bar: rods along edges of a cube, hinges square to both rods.
+    """
+    Return Bricard's orthogonal six-bar: rods along edges of a cube, hinges square to both rods.
 
     Six hinges in space should lock (Gruebler: 0); this one moves with one freedom. At q = 0 the
     rods run along x, y, z, -x, -y from the origin, the ground along -z.
@@ -100,15 +103,20 @@ def bricard(length: float = 1.0, mass: float = 1.0) -> Robot:
         before = (0.0, 0.0, 0.0) if k == 0 else steps[k - 1]
         links.append(_rod_along(f'rod{k}', step, length, mass))
         joints.append(Joint(f'hinge_{k}', 'continuous', links[k].name, f'rod{k}',
-                            position=tuple(length * c for c in before), axis=axis))
+                            position=_times(length, before), axis=axis))
     end = Loop('closure', 'revolute', Attachment('rod4', position=(0.0, -length, 0.0)),
                Attachment('ground', position=(0.0, 0.0, length)), x)
     return Robot(Model('bricard', tuple(links), tuple(joints), loops=(end,)))
 
 
 def _rod_along(name: str, direction: Vec3, length: float, mass: float) -> Link:
+    """Return a thin uniform rod from the link origin along a coordinate axis."""
     across = mass * length ** 2 / 12.0
-    inertia = tuple(tuple(across * ((1.0 if i == j else 0.0) - 0.999 * a * b)
-                          for j, b in enumerate(direction)) for i, a in enumerate(direction))
-    centre = tuple(0.5 * length * c for c in direction)
+    x, y, z = (across * (1.0 - 0.999 * c * c) for c in direction)
+    inertia = ((x, 0.0, 0.0), (0.0, y, 0.0), (0.0, 0.0, z))
+    centre = _times(0.5 * length, direction)
     return Link(name, link_parameters(mass, centre, inertia, IDENTITY))
+
+
+def _times(factor: float, a: Vec3) -> Vec3:
+    return factor * a[0], factor * a[1], factor * a[2]

@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Mobility: how many freedoms, how many equations too many, and singular configurations.
+"""
+Mobility: how many freedoms, how many equations too many, and singular configurations.
 
-theory.md section 6. The count from the rank of Phi_q is the true one at a configuration; Gruebler's
-counts bodies and joints only and misses what special dimensions give.
+theory.md section 6. The count from the rank of Phi_q is the true one at a configuration;
+Gruebler's counts bodies and joints only and misses what special dimensions give.
 """
 
 from __future__ import annotations

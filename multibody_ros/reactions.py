@@ -35,7 +35,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reaction:
-    """What one constraint does.
+    """
+    What one constraint does.
 
     `generalised` is -Phi_q^T lambda in the order of v. `wrenches` {link: [force; torque] on it, at
     its origin, world axes}. `joint`, of a loop, is [force; torque] of the predecessor on the
@@ -50,7 +51,8 @@ class Reaction:
 
 @dataclass(frozen=True)
 class Reactions:
-    """The forces of a motion.
+    """
+    The forces of a motion.
 
     `joints`: as Robot.joint_wrenches, the constraints' forces counted in. `not_unique`: equations
     whose multipliers other values could replace without changing the motion, because constraints

@@ -96,7 +96,7 @@ def test_driven_joint_in_the_simulation():
 
 def test_other_integrators_are_refused_by_name():
     robot, q = shipped('four_bar')
-    with pytest.raises(ValueError, match="no integrator 'adaptive' for robot 'four_bar', which has"):
+    with pytest.raises(ValueError, match="no integrator 'adaptive' for robot 'four_bar', which"):
         mb.Simulation(robot, q, integrator='adaptive')
     with pytest.raises(ValueError, match='tau must have 3 entries'):
         mb.Simulation(robot, q).step([0.0])
@@ -109,9 +109,8 @@ def test_computed_torque_with_passive_joints_follows(name):
     law = MechanismComputedTorque(robot, path)
     # starts 0.05 rad off: the error decays as e'' + 20 e' + 100 e = 0
     start = robot.assemble(q, dict(zip(robot.independent_joints, independent(robot, q) + 0.05)))
-    sim = mb.Simulation(robot, start, damping=False, friction=False, forces=lambda t, q, v: law.torque(
-        t, q, v))
-    for k in range(4):
+    sim = mb.Simulation(robot, start, damping=False, friction=False, forces=law.torque)
+    for _ in range(4):
         sim.step(np.zeros(4), 100)
         t = sim.t
         error = independent(robot, sim.q) - path.sample(t)[0]

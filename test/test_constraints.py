@@ -157,7 +157,7 @@ def test_a_free_body_with_a_loop_joint_moves_like_one_on_joints(kind):
 
 
 def _quaternion_matrix(R):
-    """Return the symmetric matrix whose largest eigenvector is the quaternion (Bar-Itzhack 2000)."""
+    """Return the matrix whose largest eigenvector is the quaternion (Bar-Itzhack 2000)."""
     K = np.empty((4, 4))
     K[:3, :3] = R + R.T - np.trace(R) * np.eye(3)
     K[3, :3] = K[:3, 3] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
@@ -255,7 +255,8 @@ def test_pfaffian_constraint_is_the_rate_of_the_holonomic_one():
         R, _ = motion.pose(link)
         linear, w = motion.velocity(link)
         arm = [0.4 * row[0] for row in R]
-        return [linear[0] + w[1] * arm[2] - w[2] * arm[1], linear[2] + w[0] * arm[1] - w[1] * arm[0]]
+        return [linear[0] + w[1] * arm[2] - w[2] * arm[1],
+                linear[2] + w[0] * arm[1] - w[1] * arm[0]]
 
     position = free.with_constraints(Holonomic('tips', lambda m: [
         tip(m, first)[k] - tip(m, second)[k] for k in (0, 2)], [first, second]))
@@ -282,7 +283,8 @@ def test_time_enters_the_acceleration_of_a_moving_surface():
     robot = mb.Robot(model, constraints=[Holonomic(
         'table', lambda m: [m.pose('ball')[1][2] - 0.1 * cos(3.0 * m.t)], ['ball'])])
     t = 0.2
-    a, multipliers = robot.constrained_dynamics([0.1 * np.cos(0.6)], [-0.3 * np.sin(0.6)], [0.0], t)
+    a, multipliers = robot.constrained_dynamics(
+        [0.1 * np.cos(0.6)], [-0.3 * np.sin(0.6)], [0.0], t)
     assert a[0] == pytest.approx(-0.9 * np.cos(3.0 * t), rel=1e-12)
     assert -multipliers[0] == pytest.approx(9.81 - 0.9 * np.cos(3.0 * t), rel=1e-12)
 
@@ -325,7 +327,7 @@ def test_errors_name_the_culprit():
         robot.constrained_dynamics(q, [0.0, np.nan, 0.0], np.zeros(3))
     with pytest.raises(mb.ModelError, match="no joint 'elbow', only: crank_joint"):
         robot.assemble(q, ['elbow'])
-    with pytest.raises(mb.ModelError, match="constraint 'driven elbow': robot 'four_bar' has no joint"):
+    with pytest.raises(mb.ModelError, match="'driven elbow': robot 'four_bar' has no joint"):
         _ = robot.with_constraints(Driven('elbow', lambda t: t)).constraints
     with pytest.raises(mb.ModelError, match="two constraints 'closure'"):
         _ = robot.with_constraints(Holonomic('closure', lambda m: [m.t])).constraints

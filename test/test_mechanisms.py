@@ -110,7 +110,8 @@ def test_slider_crank_position(crank):
 @pytest.mark.parametrize(('left', 'right'), [(2.2, 0.9), (1.5, 1.4), (2.9, 0.2)])
 def test_five_bar_closes_where_circles_meet(left, right):
     robot, _ = shipped('five_bar')
-    elbows = [(-0.1 + 0.3 * cos(left), 0.3 * sin(left)), (0.1 + 0.3 * cos(right), 0.3 * sin(right))]
+    elbows = [(x + 0.3 * cos(angle), 0.3 * sin(angle)) for x, angle in (
+        (-0.1, left), (0.1, right))]
     # the tool above the line from the left elbow to the right one
     first, second = circles(elbows[0], 0.4, elbows[1], 0.4, 1)
     q = robot.assemble([left, first - left + 0.2, right, second - right - 0.2])
@@ -122,7 +123,7 @@ def test_five_bar_closes_where_circles_meet(left, right):
 
 
 def test_parallelogram_arm_decouples_its_motors():
-    # Asada and Youcef-Toumi: with m3 l2 r3 = m4 l1 r4 the reduced mass matrix is constant, diagonal
+    # Asada and Youcef-Toumi: with m3 l2 r3 = m4 l1 r4 the reduced mass matrix is diagonal
     robot, _ = shipped('parallelogram_arm')
     upper, crank, rod, fore = (
         mb.Robot(robot.model).parameters.reshape(-1, 10)[robot.link_names.index(name)]
@@ -155,15 +156,16 @@ def test_remote_actuators_see_absolute_angles():
 
 def test_no_assembly_is_told_with_the_gap():
     robot, _ = shipped('slider_crank')
-    with pytest.raises(AssemblyError, match=r"with piston_joint held: 'closure' stays open by") as e:
+    with pytest.raises(AssemblyError, match=r"piston_joint held: 'closure' stays open by") as e:
         robot.assemble([0.7, -0.9, 0.7], {'piston_joint': 0.95})
     # the longest reach is 0.2 + 0.6
     assert np.linalg.norm(e.value.residual) == pytest.approx(0.15, abs=1e-6)
 
 
 #: mechanism, velocity that all joints start with, as far as the constraints allow it
-UNDAMPED = [('four_bar', 6.0), ('five_bar', 0.0), ('parallelogram_arm', 0.0), ('slider_crank', 2.0),
-            ('remote_2r', 1.0), ('chain', 2.0), ('bricard', 0.0), ('disk', 6.0), ('bead', 1.5)]
+UNDAMPED = [('four_bar', 6.0), ('five_bar', 0.0), ('parallelogram_arm', 0.0),
+            ('slider_crank', 2.0), ('remote_2r', 1.0), ('chain', 2.0), ('bricard', 0.0),
+            ('disk', 6.0), ('bead', 1.5)]
 #: the five-bar hangs: falling from above, it reaches 50 rad/s, too fast for steps of 1 ms
 CALM = {'five_bar': [-1.9, 0.6, -1.2, -0.6]}
 
@@ -190,7 +192,8 @@ def test_bead_equation_of_motion_and_driving_torque():
     q = robot.assemble([W * t, x, k * x * x], (), t)
     v = robot.velocity_analysis(q, {'along': rate}, t)
     a, multipliers = robot.constrained_dynamics(q, v, np.zeros(3), t)
-    expected = -(4 * k ** 2 * x * rate ** 2 - x * W ** 2 + 2 * G * k * x) / (1 + 4 * k ** 2 * x * x)
+    right = 4 * k ** 2 * x * rate ** 2 - x * W ** 2 + 2 * G * k * x
+    expected = -right / (1 + 4 * k ** 2 * x * x)
     assert a[1] == pytest.approx(expected, rel=1e-12)
     # the drive gives d/dt of the angular momentum m x^2 W (the wire turns evenly)
     assert -multipliers[-1] == pytest.approx(mass * 2 * x * rate * W, rel=1e-11)
@@ -219,7 +222,8 @@ def test_free_wire_keeps_its_angular_momentum():
 
 
 def steady_circle(radius, mass, tilt, precession):
-    """Return q, v of a disk in steady precession, from d/dt L = torque about its centre.
+    """
+    Return q, v of a disk in steady precession, from d/dt L = torque about its centre.
 
     The disk's plane is at `tilt` from the horizontal; the centre moves on a circle of radius rho
     about the vertical axis with rate `precession`. Unknown is the spin, rolling gives rho.

@@ -38,8 +38,8 @@ class MechanismComputedTorque:
     """
     Computed torque through the constraints.
 
-    tau_a: shortest torques of the actuated joints with M a + C v + g = tau - Phi_q^T lambda for the
-    acceleration whose independent part is a_d + K_d e' + K_p e. Closed loop of the independent
+    tau: shortest torques of the actuated joints with M a + C v + g = tau - Phi_q^T lambda, for
+    the acceleration whose independent part is a_d + K_d e' + K_p e. Closed loop of the independent
     joints: e'' + K_d e' + K_p e = 0.
     """
 

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Absolute coordinates: every body free, every joint a constraint (theory.md section 7).
+"""
+Absolute coordinates: every body free, every joint a constraint (theory.md section 7).
 
 A body's coordinates are the position r of its centre of mass and orientation parameters; its
 velocities r' in world axes and w in body axes. The space offers the same `motion` as joint
@@ -21,20 +22,21 @@ coordinates do, so the same constraints serve both.
 
 from __future__ import annotations
 
+from .constraints import Constraint, Holonomic, LoopClosure, Pfaffian
+from .orientation import ORIENTATIONS
+from .spatial import add, apply, apply_transposed, cross, dot, product, sub
 from ..compiler.functions import atan2, cos, sin
 from ..model.lump import plane_axes
 from ..model.model import Attachment, IDENTITY, Loop, ZERO
 from ..model.rigid import place_in
-from .constraints import Holonomic, LoopClosure, Pfaffian
-from .orientation import ORIENTATIONS
-from .spatial import add, apply, apply_transposed, cross, dot, product, sub
 
 
 class BodySpace:
     """The coordinates of free bodies: r and theta of each."""
 
     def __init__(self, model, centres, orientation='euler_parameters'):
-        """Group links that fixed joints hold together; `centres` {body: centre in its first link}.
+        """
+        Group links that fixed joints hold together; `centres` {body: centre in its first link}.
 
         The first link of a group names the body.
         """
@@ -174,11 +176,12 @@ def joint_rates(motion, joint):
 
 def joint_constraints(model):
     """Return what the joints ask of free bodies; followers also copy their leader."""
-    result = []
+    result: list[Constraint] = []
     for joint in model.joints:
         if joint.kind in ('fixed', 'floating'):
             continue
-        result.append(LoopClosure(Loop(joint.name, joint.kind, *ends(joint), joint.axis)))
+        parent, child = ends(joint)
+        result.append(LoopClosure(Loop(joint.name, joint.kind, parent, child, joint.axis)))
         if joint.mimic is not None:
             def follow(motion, name=joint.name, mimic=joint.mimic):
                 return [motion.position(name)

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Residual, Jacobian and acceleration terms of constraints, by dual numbers.
+"""
+Residual, Jacobian and acceleration terms of constraints, by dual numbers.
 
 For a space of coordinates with dq/dt = rates(q, v) the derivative of a residual along (v, 1) is
 Phi_q v + Phi_t, along a unit velocity a column of Phi_q, along (v, 1) twice -gamma
@@ -22,6 +23,7 @@ the others, and the rows that have any.
 
 from ..compiler.dual import derivative, Dual, is_zero
 from ..compiler.expression import Tape
+
 
 def residual(space, constraint, q, t):
     """Return Phi(q, t); a Pfaffian constraint has none and counts as satisfied."""

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Constraints: what a motion must satisfy, in basic geometric form (theory.md section 6).
+"""
+Constraints: what a motion must satisfy, in basic geometric form (theory.md section 6).
 
 A holonomic constraint has `residual(motion)`, zero where it holds. A Pfaffian one has
 `rate(motion)`, linear in the velocities, zero where it holds. Each is written once over plain
@@ -27,10 +28,10 @@ from __future__ import annotations
 
 from typing import Callable
 
+from .spatial import apply_transposed, cross, dot, product, sub, transposed
 from ..compiler.functions import sqrt
 from ..model.lump import plane_axes
 from ..model.model import Attachment, Coupling, Loop, ModelError
-from .spatial import apply_transposed, cross, dot, product, sub, transposed
 
 #: equations of every kind of loop: x y z are shifts, rx ry rz rotations, z along the loop's axis
 ROWS = {
@@ -60,12 +61,17 @@ class Constraint:
         """Return the left-hand sides of Phi(q, t) = 0."""
         raise NotImplementedError
 
+    def rate(self, motion):
+        """Return the left-hand sides of A^T v + a_0 = 0."""
+        raise NotImplementedError
+
 
 class LoopClosure(Constraint):
     """A joint that closes a loop: `<loop>` of the file, or a joint between free bodies."""
 
     def __init__(self, loop: Loop):
-        """Take the loop joint; a universal joint's second axis is carried by the successor.
+        """
+        Take the loop joint; a universal joint's second axis is carried by the successor.
 
         Its first axis is the loop's, on the predecessor, its second the x axis that goes with it
         (see lump.plane_axes: x for an axis along z), on the successor.
@@ -109,10 +115,10 @@ def tilt(R, x, y, z):
 
 
 class JointCoupling(Constraint):
-    """URDF+ coupling: ratio times the joint sum to the predecessor equals that to the successor."""
+    """URDF+ coupling: ratio times the joint sum to one link equals that to the other."""
 
     def __init__(self, coupling: Coupling, above: dict):
-        """Find the joints from the common ancestor; `above` is {link: the joint that carries it}."""
+        """Find the joints from the common ancestor; `above` is {link: joint it hangs on}."""
         ways = [_joints_to(link, above) for link in (coupling.predecessor, coupling.successor)]
         shared = {joint.name for joint in ways[0]} & {joint.name for joint in ways[1]}
         self.sides = [[joint.name for joint in way if joint.name not in shared and
@@ -152,7 +158,7 @@ class Driven(Constraint):
 
 
 class Distance(Constraint):
-    """Two points stay at a distance: a massless rod with ball ends; (l^2 - length^2) / 2 length."""
+    """Two points stay at a distance: a massless rod with ball ends."""
 
     def __init__(self, name: str, first: Attachment, second: Attachment, length: float):
         """Tie the origins of two attachments together, `length` in m."""
@@ -163,14 +169,15 @@ class Distance(Constraint):
         self.first, self.second, self.length = first, second, float(length)
 
     def residual(self, motion):
-        """Return how much longer than `length` the way is, to first order."""
+        """Return (l^2 - length^2) / (2 length): l - length to first order, also at l = 0."""
         (_, p_P), (_, p_S) = motion.pair(self.first, self.second)
         d = sub(p_S, p_P)
         return [(dot(d, d) - self.length ** 2) * (0.5 / self.length)]
 
 
 class OnCurve(Constraint):
-    """A point of the second attachment stays on a curve or surface fixed to the first.
+    """
+    A point of the second attachment stays on a curve or surface fixed to the first.
 
     equations(x, y, z) returns what vanishes there, in axes of the first attachment, metres.
     """
@@ -200,7 +207,8 @@ class Holonomic(Constraint):
 
 
 class Pfaffian(Constraint):
-    """A condition on velocities, A(q)^T v + a_0 = 0: function(motion) returns the left-hand sides.
+    """
+    A condition on velocities, A(q)^T v + a_0 = 0: function(motion) returns the left-hand sides.
 
     It may use motion.velocity(link) and motion.rate(joint) and must be linear in them.
     """
@@ -218,7 +226,8 @@ class Pfaffian(Constraint):
 
 
 def rolling_disk(name: str, link: str, radius: float, axis=(0.0, 0.0, 1.0)) -> list[Constraint]:
-    """Return the constraints of a thin disk that rolls on the plane z = 0 without slipping.
+    """
+    Return the constraints of a thin disk that rolls on the plane z = 0 without slipping.
 
     The disk's centre is the link's origin, `axis` its axis in link axes. The rim point below the
     centre touches the plane, and does not move.

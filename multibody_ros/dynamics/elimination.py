@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Constrained dynamics over scalars: multipliers eliminated through the mass matrix.
+"""
+Constrained dynamics over scalars: multipliers eliminated through the mass matrix.
 
 Good where the rows kept of Phi_q are independent; `trust` tells. Where they are not, kkt.py
 solves the same equations with numpy, rank-revealing.
@@ -20,19 +21,20 @@ solves the same equations with numpy, rank-revealing.
 
 import math
 
-from ..compiler.dual import is_zero
-from ..compiler.functions import where
 from .crba import mass_matrix
 from .forward import definiteness
 from .ltdl import coordinate_parents, factorised, solved, solved_lower, solved_transposed
 from .rnea import bias
+from ..compiler.dual import is_zero
+from ..compiler.functions import where
 
 #: pivot of Phi_q M^-1 Phi_q^T, relative to its mean diagonal, below which rows count as lost
 DEPENDENT = 1e-9
 
 
 class Elimination:
-    """M and A = Phi_q M^-1 Phi_q^T of the rows kept, factorised over scalars.
+    """
+    M and A = Phi_q M^-1 Phi_q^T of the rows kept, factorised over scalars.
 
     The zeros between loops that share no body fold away: a chain of loops costs linear time.
     """
@@ -83,9 +85,11 @@ class Elimination:
 
 
 def constrained_dynamics(structure, tree, parameters, q, v, tau, t):
-    """Return acceleration and multipliers; last, positive where regular.
+    """
+    Return acceleration and multipliers; last, positive where regular.
 
-    Rows that are not kept carry nothing. Phi_q M^-1 Phi_q^T lambda = Phi_q M^-1 Q - gamma, a = M^-1 (Q - Phi_q^T lambda).
+    Rows that are not kept carry nothing. Phi_q M^-1 Phi_q^T lambda = Phi_q M^-1 Q - gamma,
+    a = M^-1 (Q - Phi_q^T lambda).
     """
     solver = Elimination(structure, tree, parameters, q, t)
     held = bias(tree, parameters, q, v)
@@ -101,7 +105,8 @@ def constrained_dynamics(structure, tree, parameters, q, v, tau, t):
 
 
 def projection(structure, tree, parameters, q, v, t):
-    """Return the steps dq and dv back onto the constraints, smallest in the metric of M.
+    """
+    Return the steps dq and dv back onto the constraints, smallest in the metric of M.
 
     Also the squared lengths of both errors and the regularity; last, positive where regular.
     """
@@ -115,14 +120,15 @@ def projection(structure, tree, parameters, q, v, t):
 
 
 def cholesky(A):
-    """Return L (unit lower triangular, a list of {column: element}) and 1 / D, A = L D L^T.
+    """
+    Return L (unit lower triangular, a list of {column: element}) and 1 / D, A = L D L^T.
 
     `A` holds the lower triangle. What is structurally zero is skipped.
     """
     H = [list(row) for row in A]
     n = len(H)
     L = [{} for _ in H]
-    inverse = [None] * n
+    inverse = [0.0] * n
     for k in range(n):
         # rows that are dependent whatever the state have no inverse
         inverse[k] = math.nan if is_zero(H[k][k]) else 1.0 / H[k][k]

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The equations of constrained motion solved with numpy, rank-revealing; any leading batch axes.
+"""
+The equations of constrained motion solved with numpy, rank-revealing; any leading batch axes.
 
 [M, Phi_q^T; Phi_q, 0] [a; lambda] = [Q; gamma] (theory.md section 6). With M = L L^T and the
 singular values of Y = L^-1 Phi_q^T the acceleration is unique even where rows of Phi_q depend on
@@ -33,7 +34,7 @@ RANK = 1e-9
 def constrained_solution(M: Array, J: Array, Q: Array, gamma: Array) -> tuple[Array, Array]:
     """Return a and lambda; raises LinAlgError where masses leave the motion open."""
     L, Q = _factor(M, J, Q, gamma)
-    Y = np.linalg.solve(L, np.swapaxes(J, -1, -2))
+    Y = np.asarray(np.linalg.solve(L, np.swapaxes(J, -1, -2)), dtype=np.float64)
     c = np.linalg.solve(L, Q[..., None])
     U, inverse, V = singular_directions(Y)
     along = np.swapaxes(U, -1, -2) @ c
@@ -41,13 +42,14 @@ def constrained_solution(M: Array, J: Array, Q: Array, gamma: Array) -> tuple[Ar
     half = c - U @ (along - forced)
     a = np.linalg.solve(np.swapaxes(L, -1, -2), half)
     multipliers = np.swapaxes(V, -1, -2) @ (inverse * (along - forced))
-    return a[..., 0], multipliers[..., 0]
+    return np.asarray(a[..., 0], dtype=np.float64), multipliers[..., 0]
 
 
 def projection_step(M: Array, J: Array, error: Array) -> Array:
     """Return the step d, smallest in the metric of M, with Phi_q d = -error as far as possible."""
     L, _ = _factor(M, J, M[..., 0], error)
-    U, inverse, V = singular_directions(np.linalg.solve(L, np.swapaxes(J, -1, -2)))
+    Y = np.asarray(np.linalg.solve(L, np.swapaxes(J, -1, -2)), dtype=np.float64)
+    U, inverse, V = singular_directions(Y)
     half = U @ (inverse * (V @ error[..., None]))
     return np.asarray(-np.linalg.solve(np.swapaxes(L, -1, -2), half)[..., 0])
 
@@ -82,7 +84,7 @@ def null_space(J: Array) -> Array:
 
 
 def dependent_rows(J: Array) -> list[int]:
-    """Return the rows that depend on those before them, by Gram and Schmidt with reorthogonalising."""
+    """Return the rows that depend on those before them (Gram and Schmidt, twice)."""
     basis: list[Array] = []
     found = []
     largest = max((float(np.linalg.norm(row)) for row in J), default=0.0)
@@ -127,14 +129,16 @@ def shared_rows(J: Array) -> list[int]:
 
 
 def _factor(M: Array, J: Array, Q: Array, gamma: Array) -> tuple[Array, Array]:
-    """Return the Cholesky factor of M and Q; of M + k Phi_q^T Phi_q where M alone is singular.
+    """
+    Return the Cholesky factor of M and Q; of M + k Phi_q^T Phi_q where M alone is singular.
 
     Both have the same solution: k Phi_q^T (Phi_q a - gamma) is zero on it.
     """
     try:
-        return np.linalg.cholesky(M), Q
+        return np.asarray(np.linalg.cholesky(M), dtype=np.float64), Q
     except np.linalg.LinAlgError:
         J_t = np.swapaxes(J, -1, -2)
         k = np.trace(M, axis1=-2, axis2=-1) / np.maximum((J * J).sum(axis=(-1, -2)), 1e-300)
         stiffened = M + k[..., None, None] * (J_t @ J)
-        return np.linalg.cholesky(stiffened), Q + k[..., None] * (J_t @ gamma[..., None])[..., 0]
+        L = np.asarray(np.linalg.cholesky(stiffened), dtype=np.float64)
+        return L, Q + k[..., None] * (J_t @ gamma[..., None])[..., 0]

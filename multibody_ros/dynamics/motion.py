@@ -12,18 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a constraint sees of a mechanism: poses, velocities, joint positions, over any scalar.
+"""
+What a constraint sees of a mechanism: poses, velocities, joint positions, over any scalar.
 
 A constraint is a function of a motion and does not know which coordinates are behind it: joint
 coordinates here (JointSpace), those of free bodies in absolute.py. A space names the coordinates,
 `rates` their time derivatives, `motion` what they say about links and joints.
 """
 
-from ..model.model import COORDINATES
-from ..model.rigid import place_in
 from .derivatives import position_rates
 from .kinematics import path, placements, velocity
 from .spatial import add, apply, product
+from ..model.model import COORDINATES
+from ..model.rigid import place_in
 
 #: rounding errors of constants that are meant to be 0, 1 or -1
 TINY = 1e-14
@@ -33,7 +34,7 @@ class JointSpace:
     """The joint coordinates of a tree, with the model's joints by name."""
 
     def __init__(self, tree, model):
-        """Number the coordinates of the joints; a follower has a multiplier and an offset."""
+        """Give the joints their places in q and v; a follower has those of its leader."""
         self.tree = tree
         self.nq, self.nv = tree.nq, tree.nv
         self.joints = joint_table(model)
@@ -58,7 +59,8 @@ class JointSpace:
 
 
 class JointMotion:
-    """Links and joints as the joint coordinates place them.
+    """
+    Links and joints as the joint coordinates place them.
 
     `touched` collects the velocity coordinates that what was asked for depends on.
     """

@@ -12,9 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Orientation by parameters theta: rotation, w = G(theta) theta', and back (theory.md section 1).
+"""
+Orientation by parameters theta: rotation, w = G(theta) theta', and back (theory.md section 1).
 
-w is the angular velocity in body axes. Euler parameters (a quaternion x y z w) have no singularity;
+w is the angular velocity in body axes. Euler parameters (a quaternion x y z w) are never singular;
 the angles z-x-z have one at theta_2 = 0 and pi, roll-pitch-yaw at a pitch of pi/2 either way,
 Rodrigues' parameters u tan(angle/2) at half a turn.
 """
@@ -23,10 +24,10 @@ from __future__ import annotations
 
 from typing import Callable, NamedTuple
 
-from ..compiler.dual import derivative, Dual
-from ..compiler.functions import cos, sin
 from .spatial import (
     add, apply, cross, dot, product, rotation, rotation_of_quaternion, scale, sub, UNITS)
+from ..compiler.dual import derivative, Dual
+from ..compiler.functions import cos, sin
 
 
 class Orientation(NamedTuple):
@@ -118,7 +119,8 @@ ORIENTATIONS = {
 
 
 def body_equations(kind, m, c, inertia, theta, theta_dot):
-    """Return M and f_v of one body in q = (r, theta): M q'' = f_v + applied forces.
+    """
+    Return M and f_v of one body in q = (r, theta): M q'' = f_v + applied forces.
 
     r is the body's origin in the world, c its centre in body axes, `inertia` 3x3 about the origin.
     M = [m 1, -m R S(c) G; sym, G^T I G],

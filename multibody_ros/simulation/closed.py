@@ -51,9 +51,10 @@ class ConstrainedSimulation:
         """
         Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds.
 
-        q and v are moved onto the constraints. integrator: rk4 or semi_implicit_euler. baumgarte in
-        1/s and tolerance in m and rad as in ConstrainedStepper. damping and friction of the URDF
-        act, the dry one smoothed. forces(t, q, v): further generalised forces, springs for example.
+        q and v are moved onto the constraints. integrator: rk4 or semi_implicit_euler. baumgarte
+        in 1/s and tolerance in m and rad as in ConstrainedStepper. damping and friction of the
+        URDF act, the dry one smoothed. forces(t, q, v): further generalised forces, for example
+        of springs.
         """
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ValueError(f'dt must be a positive time in seconds, not {dt}')
@@ -71,7 +72,7 @@ class ConstrainedSimulation:
         self.reset(q, v)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
-        """Go back to time 0, to the closed configuration next to `q` and the velocity next to v."""
+        """Go back to time 0, to the closed configuration next to `q` and velocity next to v."""
         robot = self.robot
         start = robot.neutral() if q is None else self._vector('q', q, robot.nq)
         rates = np.zeros(robot.nv) if v is None else self._vector('v', v, robot.nv)
@@ -147,6 +148,7 @@ class ConstrainedSimulation:
     def _vector(self, name: str, values: ArrayLike, size: int) -> Array:
         array = vector(self.robot.name, name, values, size, self.robot.joint_names).copy()
         if array.ndim != 1 or not np.isfinite(array).all():
-            raise ValueError(f"{name} must be {size} finite numbers for robot '{self.robot.name}', "
+            raise ValueError(f'{name} must be {size} finite numbers for robot '
+                             f"'{self.robot.name}', "
                              f'not {array.tolist()}')
         return array

@@ -12,15 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Time steps of constrained mechanisms: index-1 form, stabilised, projected (theory.md section 6).
+"""
+Time steps of constrained mechanisms: index-1 form, stabilised, projected (theory.md section 6).
 
 The acceleration carries Baumgarte's terms, a + 2 alpha dv + alpha^2 dq, with the steps dq and dv
 back onto the constraints, smallest in the metric of M (Baumgarte 1972 with equal roots -alpha).
 After a step q and v are projected by the same steps until the residual is below the tolerance.
 
-Through a singular configuration (all rods of a parallelogram in line) the equations lose rank while
-the motion goes on smoothly: there the reactions of the last steps are extrapolated and the bodies
-move freely under them, for the few steps that the equations cannot be trusted.
+Through a singular configuration (all rods of a parallelogram in line) the equations lose rank
+while the motion goes on smoothly: there the reactions of the last steps are extrapolated and the
+bodies move freely under them, for the few steps that the equations cannot be trusted.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class ConstrainedStepper:
 
     def __init__(self, robot: Robot, baumgarte: float = 10.0, tolerance: float = 1e-12,
                  project: bool = True) -> None:
-        """Take the rate of Baumgarte's terms in 1/s, 0 for none, and the tolerance in m and rad."""
+        """Take the rate of Baumgarte's terms in 1/s, 0: none, and the tolerance in m and rad."""
         if not baumgarte >= 0.0:
             raise ValueError(f'the rate of Baumgarte terms must not be negative, not {baumgarte}')
         if not tolerance > 0.0:
@@ -130,7 +131,7 @@ class ConstrainedStepper:
         return self.projected(t + dt, self.robot.integrate(q, v, dt), v)
 
     def _singular_ahead(self) -> bool:
-        """Tell whether a singular configuration is less than MARGIN steps away, before or behind."""
+        """Tell whether a singular configuration is less than MARGIN steps away."""
         before, now = self._distance
         if not self._coasted:
             self._approach = before - now
@@ -188,7 +189,8 @@ def _rk4(robot: Robot, acceleration: Callable[[float, Array, Array], Array], q: 
 
 
 def chart_rate(robot: Robot, theta: Array, v: Array) -> Array:
-    """Return theta' where q exp(theta) moves with body velocity `v` (see integrators.rk4).
+    """
+    Return theta' where q exp(theta) moves with body velocity `v` (see integrators.rk4).
 
     theta' = v + [theta, v]/2 + [theta, [theta, v]]/12, with the bracket of rigid motions.
     """
