@@ -23,6 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .arguments import together, vector
 from .compiled import ByLink, compiled, CompiledModel
+from .constrained import Constrained
+from .dynamics.constraints import Constraint
 from .model.doctor import diagnose
 from .model.document import read_source, Source
 from .model.model import Model
@@ -42,7 +44,7 @@ class Derivatives(NamedTuple):
     u: Array
 
 
-class Robot(CompiledModel):
+class Robot(CompiledModel, Constrained):
     """
     A robot: every array is float64, a leading batch axis is allowed everywhere.
 
@@ -50,9 +52,11 @@ class Robot(CompiledModel):
     `q_index` and `v_index` for joints of several coordinates.
     """
 
-    def __init__(self, model: Model, source: Source | None = None) -> None:
+    def __init__(self, model: Model, source: Source | None = None,
+                 constraints: Sequence[Constraint] = ()) -> None:
         """Take a model; `source`, the file it was read from, is what `check` examines."""
         super().__init__(model)
+        self._extra = tuple(constraints)
         self._source = source
         self.limits = self._coordinates.limits()
         self.damping = self._coordinates.damping()
@@ -67,7 +71,8 @@ class Robot(CompiledModel):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the model and the parameters; the code is found again in the cache."""
-        return _rebuilt, (self.model, self._source, self._links, self._payloads.items())
+        return _rebuilt, (self.model, self._source, self._links, self._payloads.items(),
+                          self._extra)
 
     def neutral(self) -> Array:
         """Return the configuration of zeros, floating joints unturned."""
@@ -253,8 +258,9 @@ class Robot(CompiledModel):
 
 
 def _rebuilt(model: Model, source: Source | None, links: Array,
-             payloads: Sequence[tuple[str, Array]]) -> Robot:
-    robot = Robot(model, source)
+             payloads: Sequence[tuple[str, Array]],
+             constraints: Sequence[Constraint] = ()) -> Robot:
+    robot = Robot(model, source, constraints)
     robot._links = links
     robot._payloads.restore(payloads)
     robot._update()

@@ -74,9 +74,12 @@ def path(tree, index):
     return indices[::-1]
 
 
-def placements(tree, q, indices=None):
-    """Return {body index: (R_WB, p_WB)} of the bodies `indices` (parents first; default: all)."""
-    places = {-1: (UNITS, ZERO)}
+def placements(tree, q, indices=None, ancestor=-1):
+    """Return {body index: (R, p)} of the bodies `indices` (parents first; default: all).
+
+    Placed in the world, or in the body `ancestor` from which `indices` lead outwards.
+    """
+    places = {ancestor: (UNITS, ZERO)}
     for i in range(len(tree.bodies)) if indices is None else indices:
         R, p = places[tree.bodies[i].parent]
         turn, p_local = local_placement(tree.bodies[i], q)

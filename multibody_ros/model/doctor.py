@@ -29,6 +29,7 @@ from .file_check import file_findings
 from .finding import Finding, place
 from .inertia_check import inertia_findings, triangle_margin
 from .joint_check import follower_findings
+from .mobility_check import COUNTED, examine_mobility
 from .model import COORDINATES, Joint, Link, Model, ModelError, Vec3
 from .motion_check import Examinable, examine_motion, LARGEST
 from .report import Report
@@ -68,7 +69,9 @@ def diagnose(
             'note', 'robot', f'more than {LARGEST} velocities: mass matrix and gravity were not '
             'examined')])
     try:
-        motion = examine_motion(load(), places)
+        robot = load()
+        motion = examine_motion(robot, places)
+        report = examine_mobility(robot, report)
     except ModelError as error:
         return replace(report, readable=False).extended([Finding('error', 'robot', str(error))])
     return replace(
@@ -101,9 +104,7 @@ def _examine(source: Source, model: Model | None) -> tuple[Report, dict[str, str
     findings += follower_findings(model, places)
     findings += _gravity_findings(model.gravity)
     if model.loops:
-        findings.append(Finding(
-            'note', 'mobility', 'is counted with every loop in space; planar and other special '
-            'mechanisms move more freely than that'))
+        findings.append(COUNTED)
     report = Report(
         summary=_summary(model), links=tuple(map(_link_row, model.links)),
         joints=tuple(map(_joint_row, model.joints)))

@@ -58,6 +58,13 @@ class Examinable(Protocol):
     def gravity_torque(self, q: np.ndarray) -> np.ndarray:
         """Return g."""
 
+    @property
+    def constraints(self) -> Sequence[Any]:
+        """Loops, couplings and other constraints."""
+
+    def mobility(self) -> Any:
+        """Return freedoms, Gruebler's counts, redundant equations."""
+
 
 @dataclass(frozen=True)
 class Motion:

@@ -105,6 +105,11 @@ def _summary_lines(summary: dict[str, Any], mass_matrix: dict[str, Any] | None) 
     }
     if summary['loops'] or summary['couplings']:
         rows['closed by'] = choices((*summary['loops'], *summary['couplings']))
+        if 'rank' in summary:
+            rows['closed by'] += f': {summary["equations"]} equations of rank {summary["rank"]}'
+        if summary.get('redundant'):
+            names = choices((f'{name}.{label}' for name, label in summary['redundant']), limit=6)
+            rows['redundant'] = f'{names}: forces there are not unique'
     if mass_matrix:
         rows['mass matrix'] = (
             f'eigenvalues {mass_matrix["smallest_eigenvalue"]:.3g} ({mass_matrix["of_joint"]}) to '

@@ -48,6 +48,13 @@ class Simulation:
     `q` and `v` are copies: changing them does not move the robot, `reset` does.
     """
 
+    def __new__(cls, robot: Robot, *arguments: Any, **options: Any) -> Any:
+        """Return a ConstrainedSimulation, which works alike, for a robot with constraints."""
+        if robot.constraints:
+            from .closed import ConstrainedSimulation
+            return ConstrainedSimulation(robot, *arguments, **options)
+        return super().__new__(cls)
+
     def __init__(self, robot: Robot, q: ArrayLike | None = None, v: ArrayLike | None = None,
                  dt: float = 1e-3, integrator: str = 'rk4', *, tolerance: float = 1e-9,
                  command_delay: int = 0, sensors: Sensors | None = None, log_every: int = 0,

@@ -1,0 +1,154 @@
+# Copyright 2026 multibody_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The simulation of a robot with constraints: loops, couplings, drives, rolling."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .constrained import ConstrainedStepper
+from ..arguments import vector
+
+if TYPE_CHECKING:
+    from ..reactions import Reactions
+    from ..robot import Robot
+
+Array = NDArray[np.float64]
+
+#: the speed, rad/s or m/s, over which dry friction turns round: it is smooth in mechanisms
+SMOOTH = 0.01
+
+
+class ConstrainedSimulation:
+    """
+    A mechanism moving under joint torques.
+
+    What Simulation makes of a robot with constraints. Stabilised and projected (see
+    ConstrainedStepper): `drift` tells by how much a step left the constraints before projection.
+    """
+
+    def __init__(self, robot: Robot, q: ArrayLike | None = None, v: ArrayLike | None = None,
+                 dt: float = 1e-3, integrator: str = 'rk4', *, baumgarte: float = 10.0,
+                 tolerance: float = 1e-12, project: bool = True, damping: bool = True,
+                 friction: bool = True,
+                 forces: Callable[[float, Array, Array], Array] | None = None) -> None:
+        """
+        Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds.
+
+        q and v are moved onto the constraints. integrator: rk4 or semi_implicit_euler. baumgarte
+        in 1/s and tolerance in m and rad as in ConstrainedStepper. damping and friction of the
+        URDF act, the dry one smoothed. forces(t, q, v): further generalised forces, for example
+        of springs.
+        """
+        if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
+            raise ValueError(f'dt must be a positive time in seconds, not {dt}')
+        choices = ('rk4', 'semi_implicit_euler')
+        if integrator not in choices:
+            raise ValueError(f"no integrator {integrator!r} for robot '{robot.name}', which has "
+                             'constraints, only: ' + ', '.join(choices))
+        self.robot, self.dt, self.integrator = robot, float(dt), integrator
+        self._stepper = ConstrainedStepper(robot, baumgarte, tolerance, project)
+        self._advance = getattr(self._stepper, integrator)
+        self._damping = robot.damping if damping else np.zeros(robot.nv)
+        self._friction = robot.friction if friction else np.zeros(robot.nv)
+        self._passive = forces is None and not (self._damping.any() or self._friction.any())
+        self._forces = forces
+        self.reset(q, v)
+
+    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
+        """Go back to time 0, to the closed configuration next to `q` and velocity next to v."""
+        robot = self.robot
+        start = robot.neutral() if q is None else self._vector('q', q, robot.nq)
+        rates = np.zeros(robot.nv) if v is None else self._vector('v', v, robot.nv)
+        start = robot.assemble(start, ())
+        self._q, self._v = self._stepper.projected(0.0, start, rates)
+        self._tau = np.zeros(robot.nv)
+        self._steps = 0
+
+    def step(self, tau: ArrayLike, steps: int = 1) -> None:
+        """Apply the torques `tau`, constant, for `steps` steps; on an error the state is kept."""
+        torque = self._vector('tau', tau, self.robot.nv)
+        acting: Any = torque if self._passive else lambda t, q, v: self._total(torque, t, q, v)
+        q, v = self._q, self._v
+        for k in range(steps):
+            q, v = self._advance((self._steps + k) * self.dt, q, v, acting, self.dt)
+            # a sum is finite only if every term is
+            if not math.isfinite(q.sum() + v.sum()):
+                raise FloatingPointError(
+                    f"the motion of robot '{self.robot.name}' diverged at "
+                    f't = {(self._steps + k + 1) * self.dt:g} s; take a smaller dt than '
+                    f'{self.dt:g} s')
+        self._q, self._v, self._tau = q, v, torque
+        self._steps += steps
+
+    def _total(self, tau: Array, t: float, q: Array, v: Array) -> Array:
+        total = tau - self._damping * v - self._friction * np.tanh(v / SMOOTH)
+        return total if self._forces is None else total + self._forces(t, q, v)
+
+    @property
+    def t(self) -> float:
+        """Time in seconds since the start or the last reset."""
+        return self._steps * self.dt
+
+    @property
+    def q(self) -> Array:
+        """Configuration (a copy)."""
+        return self._q.copy()
+
+    @property
+    def v(self) -> Array:
+        """Velocity (a copy)."""
+        return self._v.copy()
+
+    @property
+    def a(self) -> Array:
+        """Acceleration here under the torques of the last step."""
+        return self.robot.constrained_dynamics(self._q, self._v, self._here(), self.t).acceleration
+
+    @property
+    def reactions(self) -> Reactions:
+        """Forces in joints and constraints under the torques of the last step."""
+        return self.robot.reactions(self._q, self._v, self._here(), self.t)
+
+    @property
+    def energy(self) -> float:
+        """Kinetic plus potential energy, in joules; springs among `forces` are not in it."""
+        return float(self.robot.kinetic_energy(self._q, self._v)
+                     + self.robot.potential_energy(self._q))
+
+    @property
+    def residual(self) -> float:
+        """Largest residual of the constraints now, in m or rad."""
+        return float(np.abs(self.robot.constraint_residual(self._q, self.t)).max(initial=0.0))
+
+    @property
+    def drift(self) -> tuple[float, float]:
+        """Residuals of positions and of velocities that the last step left, before projection."""
+        return self._stepper.drift
+
+    def _here(self) -> Array:
+        return self._total(self._tau, self.t, self._q, self._v)
+
+    def _vector(self, name: str, values: ArrayLike, size: int) -> Array:
+        array = vector(self.robot.name, name, values, size, self.robot.joint_names).copy()
+        if array.ndim != 1 or not np.isfinite(array).all():
+            raise ValueError(f'{name} must be {size} finite numbers for robot '
+                             f"'{self.robot.name}', "
+                             f'not {array.tolist()}')
+        return array
