@@ -75,7 +75,8 @@ def path(tree, index):
 
 
 def placements(tree, q, indices=None, ancestor=-1):
-    """Return {body index: (R, p)} of the bodies `indices` (parents first; default: all).
+    """
+    Return {body index: (R, p)} of the bodies `indices` (parents first; default: all).
 
     Placed in the world, or in the body `ancestor` from which `indices` lead outwards.
     """
