@@ -22,7 +22,7 @@ from multibody_ros.control.safety import Torque
 from multibody_ros.control.trajectory import JointTrajectory, PoseTrajectory
 import numpy as np
 import pytest
-from robots import arm as one_joint
+from robots import arm as one_joint, chain
 
 Safety = control.Safety
 wild = st.floats(allow_nan=True, allow_infinity=True, width=64)
@@ -217,6 +217,38 @@ def test_time_that_goes_back_is_a_new_start():
         law.torque(5.0 + 1e-3 * k, UR5_READY, none)
     assert np.abs(law.torque(6.5, UR5_READY, none) - first).max() > 1.0
     assert law.torque(0.0, UR5_READY, none) == pytest.approx(first)
+
+
+@pytest.mark.parametrize('kind', ['joint', 'tool'])
+def test_a_new_start_holds_the_pose_it_finds(kind):
+    robot = arm('ur5_robot')
+    none = np.zeros(6)
+    law = control.ComputedTorque(robot) if kind == 'joint' \
+        else control.CartesianControl(robot, 'tool0')
+    for q in (UR5_READY, UR5_READY + 0.2):
+        law.start()
+        for t in (0.0, 1.0, 2.0):
+            assert law.torque(t, q, none) == pytest.approx(robot.gravity_torque(q), abs=1e-9)
+
+
+def test_long_chains_are_computed_without_a_compiler():
+    robot = mb.load_urdf(chain(70))
+    q = np.full(70, 0.05)
+    law = control.GravityCompensation(
+        robot, 1.0, safety=Safety.pure(effort=np.inf, limit_rate=0.0))
+    assert law.torque(0.0, q, np.ones(70)) == pytest.approx(robot.gravity_torque(q) - 1.0)
+
+
+def test_a_floating_base_is_held_as_well():
+    robot = mb.load_urdf(one_joint(), floating_base=True)
+    q, v = robot.neutral(), np.zeros(7)
+    goal = robot.integrate(q, 0.1 * np.ones(7))
+    law = control.ComputedTorque(robot, Given(goal, v, v), friction=False, safety=Safety.pure())
+    a = robot.forward_dynamics(q, v, law.torque(0.0, q, v))
+    assert a == pytest.approx(100.0 * robot.difference(q, goal))
+    q[3:7] = 0.0
+    with pytest.raises(ValueError, match='quaternion of length zero'):
+        law.torque(0.1, q, v)
 
 
 def test_errors_name_the_culprit():

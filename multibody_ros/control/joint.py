@@ -62,7 +62,7 @@ class JointLaw(Law):
         if trajectory is None:
             here = vector(self.robot.name, 'q', q, self.robot.nq, self.robot.joint_names)
             complain(self.robot.name, self.robot._coordinates, {'q': here})
-            trajectory = self.trajectory = JointTrajectory([t], [here])
+            trajectory = self.trajectory = self._held = JointTrajectory([t], [here])
         effort = getattr(trajectory, 'effort', None)
         return *trajectory.sample(t), self._no_effort if effort is None else effort(t)
 

@@ -26,7 +26,7 @@ from .bounds import joint_at
 from .compiled import Compiled
 from .safety import avoidance, finite, limited, protected, Safety, Torque
 from .state import State
-from .trajectory import minimum_jerk
+from .trajectory import minimum_jerk, Trajectory
 from .vectors import add, dot, magnitude, maximum, minus, Vector
 from ..compiler.functions import where
 from ..compiler.program import Input, Output, Program
@@ -129,6 +129,8 @@ class Law:
         self._latest = self._before = np.zeros(size)
         self._arguments: tuple[Array, ...] = ()
         self.stopped = ''
+        self.trajectory: Trajectory | None = None
+        self._held: Trajectory | None = None
         self._t = -math.inf
         self._starting = True
 
@@ -162,8 +164,14 @@ class Law:
         return answer.torque
 
     def start(self) -> None:
-        """Begin anew with the next call: from the weight of the arm, whatever happened before."""
+        """
+        Begin anew with the next call: from the weight of the arm, whatever happened before.
+
+        A law without a trajectory then holds the pose it finds.
+        """
         self.stopped = ''
+        if self.trajectory is self._held:
+            self.trajectory = None
         self._starting = True
         self._t = -math.inf
         self._clock[:] = math.inf, 1.0, 0.0

@@ -107,10 +107,11 @@ class TaskLaw(Law):
 
     def reference(self, t: float, q: Array) -> tuple[Array, ...]:
         """Return pose, twist and its rate."""
-        if self.trajectory is None:
+        trajectory = self.trajectory
+        if trajectory is None:
             here = self.robot.pose(q, self.link)
-            self.trajectory = PoseTrajectory(here, here)
-        pose, twist, rate = self.trajectory.sample(t)
+            trajectory = self.trajectory = self._held = PoseTrajectory(here, here)
+        pose, twist, rate = trajectory.sample(t)
         return np.asarray(pose).reshape(16), twist, rate
 
     def errors(self, x: State, k: Mapping[str, Vector], pose_d: Vector) -> Vector:

@@ -69,7 +69,7 @@ class CartesianController(Controller):
         T_WE = self.robot.pose(self.q, self._link)
         self.law = CartesianControl(
             self.robot, self._link, PoseTrajectory(T_WE, T_WE), self._kp, self._kd,
-            posture=self.q, posture_kp=self._null_kp, posture_kd=self._null_kd)
+            posture=self.q, posture_kp=self._null_kp, posture_kd=self._null_kd, friction=False)
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
         """Publish where the link is."""

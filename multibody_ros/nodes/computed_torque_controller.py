@@ -56,7 +56,7 @@ class ComputedTorqueController(Controller):
     def begin(self) -> None:
         """Hold the present pose."""
         here = JointTrajectory([0.0], [self.q])
-        self.law = ComputedTorque(self.robot, here, self._kp, self._kd)
+        self.law = ComputedTorque(self.robot, here, self._kp, self._kd, friction=False)
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
         """Publish the reference the command was made for."""
