@@ -16,6 +16,13 @@
 
 from importlib.util import find_spec
 
+from hypothesis import settings
+
+# The same examples every time: a red run can be repeated. For new ones:
+# pytest --hypothesis-profile=default --hypothesis-seed=random
+settings.register_profile('repeatable', derandomize=True, deadline=None)
+settings.load_profile('repeatable')
+
 ROS = find_spec('rclpy') is not None
 collect_ignore_glob = [] if ROS else ['test_nodes*.py', 'test_demo.py']
 
