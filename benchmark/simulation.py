@@ -39,6 +39,9 @@ ROBOTS = {'ur5': 'ur5_robot', 'panda': 'panda', 'arm6': 'arm6', 'arm7': 'arm7',
           'talos': 'talos_reduced'}
 FRICTION, DAMPING, DT = 0.5, 0.1, 1e-3
 MANY = 256
+#: the robots fall and swing under random constant torques of this size, N m: joints keep sliding,
+#: sticking and turning back, which costs us retries
+TORQUE = 2.0
 #: what issue 3 asks for on the arms
 GOALS = {'one': 8.0, 'many': 25.0}
 
@@ -90,7 +93,7 @@ def compare(text: str, friction: float, rounds: int, steps: int) -> dict[str, fl
     rng = np.random.default_rng(0)
     physics = {'friction': friction, 'damping': DAMPING, 'rotor_inertia': False}
     x0 = np.array([[*robot.random(rng), *rng.normal(size=robot.nv)] for _ in range(MANY)])
-    tau = np.array([robot.gravity_torque(x[:robot.nq]) for x in x0])
+    tau = TORQUE * rng.normal(size=(MANY, robot.nv))
     q, v = x0[0, :robot.nq], x0[0, robot.nq:]
     sim = mb.Simulation(robot, q, v, dt=DT, **physics)
 
@@ -142,7 +145,7 @@ def growth(rounds: int, steps: int, quick: bool) -> dict[str, list[tuple[int, fl
     rollouts = []
     for count in counts:
         x0 = np.array([[*robot.random(rng), *rng.normal(size=robot.nv)] for _ in range(count)])
-        tau = np.array([robot.gravity_torque(x[:robot.nq]) for x in x0])
+        tau = TORQUE * rng.normal(size=(count, robot.nv))
 
         def run(prepare, x0=x0, tau=tau):
             mb.rollouts(robot, x0, tau, DT, steps=1 if prepare else steps, every=0,
@@ -164,7 +167,8 @@ def plot(results: dict, grown: dict, path: Path) -> None:
         left.bar(place + 0.4 * k - 0.2, [results[n][key] for n in names], 0.4, label=label)
     left.set_xticks(place, names)
     left.set_ylabel("times as fast as MuJoCo's RK4")
-    left.legend()
+    left.set_ylim(top=1.25 * max(results[n]['ratio many'] for n in names))
+    left.legend(loc='upper left')
     for column, label in ((1, 'multibody_ros'), (2, 'MuJoCo')):
         middle.plot([x[0] for x in grown['joints']], [x[column] for x in grown['joints']], 'o-',
                     label=label)
@@ -187,7 +191,7 @@ def main() -> None:
     parser.add_argument('--quick', action='store_true', help='less than a minute, rough')
     parser.add_argument('--folder', type=Path, default=Path('.'), help='where the results go')
     arguments = parser.parse_args()
-    rounds, steps = (3, 300) if arguments.quick else (15, 2000)
+    rounds, steps = (3, 300) if arguments.quick else (15, 1000)
     results = {}
     print(f'{"robot":8}{"joints":>7}{"friction":>9}{"MuJoCo":>10}{"one":>9}{"ratio":>7}'
           f'{f"{MANY}":>9}{"ratio":>7}   us a step')

@@ -247,6 +247,25 @@ def test_stops_hold_an_arm_that_falls(arm):
     assert sim.work['stops'] > 0.0
 
 
+@pytest.mark.parametrize('name', ['arm6', 'arm7'])
+def test_stops_hold_whatever_happens(name):
+    """Random torques on light wrists, bounces of all kinds, friction here and there."""
+    model = mb.load_urdf(SHIPPED / f'{name}.urdf')
+    lower, upper = model.limits.lower, model.limits.upper
+    hits = 0
+    for seed in (4, 6, 9, 17, 26, 36):
+        rng = np.random.default_rng(seed + 100)
+        nv = model.nv
+        sim = mb.Simulation(model, model.random(rng), rng.normal(size=nv) * 2.0, stops=True,
+                            friction=rng.uniform(0.0, 2.0, nv) * rng.integers(0, 2, nv),
+                            restitution=rng.uniform(0.0, 1.0))
+        for _ in range(40):
+            sim.step(rng.normal(size=nv) * 10.0, 20)
+            assert (sim.q > lower - 2e-9).all() and (sim.q < upper + 2e-9).all()
+        hits += sim.work['stops'] > 0.0
+    assert hits == 6
+
+
 def test_same_steady_states_as_mujoco(block):
     import mujoco
     spec = mujoco.MjSpec.from_string(

@@ -81,7 +81,8 @@ class Adaptive:
             for _ in range(INSTANT):
                 if not pending.any():
                     break
-                V, m, w, pending, _ = self.kernel('jump', Q, V, m, w, pending)
+                V, m, w, pending, _ = self.kernel(
+                    'jump', Q, V, m, w, pending, np.zeros(3))
         return np.full_like(state, np.nan)
 
     def _modes(self, Q: Array, V: Array, m: Array, tau: Array) -> Array:

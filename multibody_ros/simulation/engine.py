@@ -142,7 +142,8 @@ def _with_events(b: Buffers, scheme: list[Node]) -> list[Node]:
             b.call(judge, 'values clock Q V m w A R Q1 V1 w1',
                    'Q V m w clock pending any more'),
             If('any', (While((
-                b.call(jump, 'parameters values Q V m w pending', 'V m w pending any'),
+                b.call(jump, 'parameters values Q V m w pending clock',
+                       'V m w pending any'),
             ), 'any', events.INSTANT),)),
         ), (b.call(accept, 'clock Q V w Q1 V1 w1', 'Q V w clock more'),)),
     ), 'more', events.TRIES + 20)]
@@ -180,7 +181,7 @@ class Engine:
             'anatomy': ('Q V m u', Anatomy, [(b.structure.nV,)] * len(Anatomy._fields)),
             'rates': ('Q V m u', Rates, [(b.kinds[x],) for x in 'QVwm']),
             'pivot': ('Q V m A R', Pivot, [(), (modal,)]),
-            'jump': ('Q V m w pending', Jump, [*((b.kinds[x],) for x in 'Vmwm'), ()])}
+            'jump': ('Q V m w pending clock', Jump, [*((b.kinds[x],) for x in 'Vmwm'), ()])}
         inputs, result, shapes = table[name]
         program = Program(
             f'simulation_{name}',

@@ -50,10 +50,14 @@ STILL = 1e-9
 SLACK = 1e-12
 #: tries a step may take; after that it is accepted and the velocities are set right
 TRIES = 1000
+#: tries after which a joint that hits its stop does not bounce any more
+BOUNCES = 300
 #: a part of a step this small counts as none
 MOMENT = 1e-9
 #: things that may happen at one instant, one after the other
 INSTANT = 100
+#: the least part of a step that is tried when a stop ends it
+SHORTER = 0.05
 CATCH, HIT = 1.0, 2.0
 
 
@@ -201,15 +205,16 @@ def _touch(d0: Any, r0: Any, d1: Any, r1: Any) -> Any:
     """
     Return where in 0..1 the cubic with these ends and slopes, d1 < 0, vanishes.
 
-    A joint on its way off the stop (r0 > 0) comes back later: that zero is found from the end.
+    A joint on its way off the stop (r0 >= 0) comes back later: that zero is found from the end.
     """
     c2, c3 = 3.0 * (d1 - d0) - 2.0 * r0 - r1, 2.0 * (d0 - d1) + r0 + r1
-    x = where(0.0, r0, 1.0, _part(d0 / _not_zero(d0 - d1)))
+    x = where(r0, 0.0, _part(d0 / _not_zero(d0 - d1)), 1.0)
     for _ in range(6):
         value = d0 + x * (r0 + x * (c2 + x * c3))
         slope = r0 + x * (2.0 * c2 + 3.0 * x * c3)
         x = _part(x - value / where(slope, -1e-300, slope, d1 - d0))
-    return x
+    # however wrong the cubic, a shorter step is better: never none at all
+    return where(x, SHORTER, SHORTER, x)
 
 
 def _part(x: Any) -> Any:
@@ -225,7 +230,7 @@ def _not_zero(x: Any) -> Any:
 
 
 def jump(tree: Tree, parameters: Any, s: Structure, values: SimpleNamespace, Q: Any, V: Any,
-         m: Any, w: Any, pending: Any) -> list[Any]:
+         m: Any, w: Any, pending: Any, clock: Any) -> list[Any]:
     """
     Do the first thing pending: an impulse that stops a joint or throws it back from its stop.
 
@@ -253,7 +258,8 @@ def jump(tree: Tree, parameters: Any, s: Structure, values: SimpleNamespace, Q: 
     mobility = sum((unit[i] * x[i] for i in s.modal), 0.0)
     bounce = sum((f * values.restitution[k] for k, f in enumerate(first)), 0.0)
     target = -hit * bounce * speed
-    rests = yes(absolute(target), values.rest_speed[0])
+    # bounces without end within one step have an end: the joint rests on its stop
+    rests = either(yes(absolute(target), values.rest_speed[0]), yes(BOUNCES, clock[2]))
     target = chosen(rests, 0.0, target)
     impulse = found * (target - speed) / where(0.0, mobility, mobility, 1.0)
     V1 = [v + impulse * y for v, y in zip(V, x)]

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
@@ -98,6 +97,7 @@ def _columns(log: Log) -> list[tuple[str, str]]:
 
 
 def _write_csv(log: Log, path: Path) -> None:
+    import csv
     rows = np.concatenate([x.reshape(len(log), -1) for x in log.arrays.values()], axis=1)
     with path.open('w', newline='') as file:
         writer = csv.writer(file)
@@ -106,6 +106,7 @@ def _write_csv(log: Log, path: Path) -> None:
 
 
 def _read_csv(path: Path) -> Log:
+    import csv
     with path.open(newline='') as file:
         head, *rows = csv.reader(file)
     try:
