@@ -19,8 +19,10 @@ test: .venv/test.stamp
 lint: .venv/test.stamp
 	$(BIN)/python -m pytest test/test_style.py $(ARGS)
 
+# Another one: make bench BENCH=simulation (control, loops, nodes)
+BENCH ?= dynamics
 bench: .venv/bench.stamp
-	$(BIN)/python benchmark/dynamics.py $(ARGS)
+	$(BIN)/python benchmark/$(BENCH).py $(ARGS)
 
 clean:
 	rm -rf .venv build install log out .coverage .coverage.* *.egg-info
@@ -29,7 +31,7 @@ clean:
 
 .venv/demo.stamp: EXTRAS = ros,plot
 .venv/test.stamp: EXTRAS = ros,plot,test
-.venv/bench.stamp: EXTRAS = bench
+.venv/bench.stamp: EXTRAS = ros,bench
 
 .venv/%.stamp: setup.py setup.cfg pyproject.toml | .venv/bin/pip
 	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
