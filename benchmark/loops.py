@@ -121,7 +121,7 @@ def drawn(rows: list[Row], output: Path) -> None:
     """Draw the cost of a call against the number of loops."""
     matplotlib.use('Agg')
     import matplotlib.pyplot as plt
-    figure, axes = plt.subplots(figsize=(7, 4))
+    figure, axes = plt.subplots(figsize=(7, 4.4), layout='constrained')
     loops = [row.windows for row in rows]
     for name, label in (('step', 'RK4 step, stabilised and projected'),
                         ('dynamics', 'constrained_dynamics (compiled)'),
@@ -130,9 +130,8 @@ def drawn(rows: list[Row], output: Path) -> None:
         axes.loglog(loops, [1e6 * getattr(row, name) for row in rows], 'o-', label=label)
     axes.set_xlabel('loops of the four-bar chain')
     axes.set_ylabel('microseconds a call')
-    axes.legend(fontsize=8)
+    figure.legend(loc='outside upper center', ncols=2, fontsize=8)
     axes.grid(alpha=0.3, which='both')
-    figure.tight_layout()
     figure.savefig(output, dpi=110)
 
 
