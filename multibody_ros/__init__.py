@@ -17,10 +17,11 @@
 from . import control, simulation
 from .compiler.kernel import set_threads
 from .control import trajectory
+from .dynamics import constraints
 from .model.model import ModelError
 from .robot import load_urdf, Robot
 from .simulation import rollouts, Simulation
 
-__all__ = ['control', 'load_urdf', 'ModelError', 'Robot', 'rollouts', 'set_threads',
-           'Simulation', 'simulation', 'trajectory']
+__all__ = ['constraints', 'control', 'load_urdf', 'ModelError', 'Robot', 'rollouts',
+           'set_threads', 'Simulation', 'simulation', 'trajectory']
 __version__ = '0.1.0'

@@ -41,7 +41,9 @@ _START = np.zeros(1)
 
 class Constrained:
     """
-    Methods of a robot with constraints; they also work where there are none.
+    Methods of a robot with constraints.
+
+    Dynamics, assembly and mobility also answer where there are none.
 
     t, in seconds, matters only where a constraint names the time. Multipliers are one an
     equation, in the order of `constraint_labels`.
@@ -50,9 +52,12 @@ class Constrained:
     _extra: tuple[Constraint, ...] = ()
 
     @cached_property
-    def _closure(self) -> Closure:
+    def _closure(self: Any) -> Closure:
         from .closure import Closure
-        return Closure(self, self._extra)  # type: ignore[arg-type]
+        if not (self.model.loops or self.model.couplings or self._extra):
+            raise ValueError(f"robot '{self.name}' has no constraints: its file has no <loop> and "
+                             'no <coupling>, and with_constraints was not used')
+        return Closure(self, self._extra)
 
     @property
     def constraints(self: Any) -> tuple[Constraint, ...]:
@@ -73,12 +78,15 @@ class Constrained:
 
     def constraint_residual(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return Phi(q, t): metres and radians, zero where the constraints hold."""
-        return np.asarray(self._closure.slow_terms(q, np.zeros(self.nv), t).residual)
+        return np.asarray(self._terms(q, t).residual)
 
     def constraint_jacobian(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return Phi_q, equations x nv: the velocities allowed satisfy Phi_q v = -Phi_t."""
-        terms = self._closure.slow_terms(q, np.zeros(self.nv), t)
-        return np.asarray(self._closure.jacobian(terms.entries))
+        return np.asarray(self._closure.jacobian(self._terms(q, t).entries)) \
+            if self.constraints else np.zeros((*np.shape(q)[:-1], 0, self.nv))
+
+    def _terms(self: Any, q: ArrayLike, t: ArrayLike) -> Any:
+        return self._closure.slow_terms(q, np.zeros(self.nv), t)
 
     def constraint_rate(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return d Phi/dt = Phi_q v + Phi_t, and A^T v + a_0 of Pfaffian constraints."""
@@ -143,6 +151,9 @@ class Constrained:
         if wrenches:
             tau = vector(self.name, 'tau', tau, self.nv, self.joint_names) \
                 + self._generalised(q, wrenches)
+        if not self.constraints:
+            a = self.forward_dynamics(q, v, tau)
+            return _result(a, np.zeros((*a.shape[:-1], 0)))
         motion = self._fast_dynamics(q, v, tau, _START if t is _NEVER else t)
         if self._closure.redundant:
             return self._closure.shortest(motion, q, t)  # type: ignore[no-any-return]

@@ -67,6 +67,23 @@ def test_damper_in_the_file_takes_energy_out():
     assert (np.diff(energies) < 0.0).all()
 
 
+def test_power_balance_with_motor_damper_and_push():
+    robot, q = shipped('four_bar')
+    sim = mb.Simulation(robot, q)
+    sim.set_wrench('rocker', [4.0, 0.0, 2.0, 0.0, 0.3, 0.0])
+    sim.step([1.5, 0.0, 0.0], 400)
+    pushed = sim.q
+    assert abs(sim.energy - mb.Simulation(robot, q).energy) > 0.1
+    # the trapezoidal rule with steps of 1 ms
+    assert sim.balance == pytest.approx(0.0, abs=1e-4)
+    sim.reset(q)
+    sim.set_wrench('rocker', np.zeros(6))
+    sim.step([1.5, 0.0, 0.0], 400)
+    assert np.abs(sim.q - pushed).max() > 0.01
+    with pytest.raises(mb.ModelError, match="no link 'tip'"):
+        sim.set_wrench('tip', np.zeros(6))
+
+
 def test_start_off_the_constraints_is_closed_first():
     robot, q = shipped('five_bar')
     sim = mb.Simulation(robot, q + 0.05, v=[1.0, 0.0, 0.0, 0.0])

@@ -17,7 +17,7 @@
 from dataclasses import replace
 
 from closed_chains import (
-    all_mechanisms, allowed, LOOPS, mechanism, random_loop_robot, shipped)
+    all_mechanisms, allowed, LOOPS, mechanism, random_loop_robot, shipped, URDF)
 import multibody_ros as mb
 from multibody_ros.compiler.functions import cos, sin
 from multibody_ros.dynamics.constraints import Distance, Driven, Holonomic, Pfaffian, ROWS
@@ -342,3 +342,18 @@ def test_external_wrench_acts_through_the_loop():
     expected = robot.constrained_dynamics(q, np.zeros(3), tau)
     given = robot.constrained_dynamics(q, np.zeros(3), np.zeros(3), wrenches=push)
     close(given.acceleration, expected.acceleration, 1e-13)
+
+
+def test_a_tree_is_a_mechanism_without_constraints():
+    robot = mb.load_urdf(URDF / 'arm6.urdf')
+    rng = np.random.default_rng(0)
+    q, v, tau = (rng.normal(size=6) for _ in range(3))
+    assert robot.constraints == ()
+    a, multipliers = robot.constrained_dynamics(q, v, tau)
+    np.testing.assert_array_equal(a, robot.forward_dynamics(q, v, tau))
+    assert multipliers.shape == (0,)
+    close(robot.constrained_inverse_dynamics(q, v, a)[0], tau, 1e-10)
+    np.testing.assert_array_equal(robot.assemble(q), q)
+    assert robot.constraint_jacobian(q).shape == (0, 6)
+    with pytest.raises(ValueError, match="robot 'arm6' has no constraints: its file"):
+        robot.constraint_residual(q)

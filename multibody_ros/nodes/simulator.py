@@ -36,6 +36,7 @@ from .parameters import declare, declare_per_joint
 from .qos import LATCHED, NEWEST, REQUEST, STREAM
 from ..control import SafeHold
 from ..simulation import Simulation
+from ..simulation.closed import ConstrainedSimulation
 
 
 class Simulator(Node):
@@ -223,6 +224,9 @@ class Simulator(Node):
             'mode': self.mode, 'simulated time': f'{self.simulation.t:.3f}',
             'steps per second': f'{(ticks - ticks_before) / (now - before):.1f}',
             'steps dropped': self._dropped}
+        if isinstance(self.simulation, ConstrainedSimulation):
+            values['constraint residual'] = f'{self.simulation.residual:.1e}'
+            values['constraint drift a step'] = f'{self.simulation.drift[0]:.1e}'
         if self._round_trips:
             p50, p99 = 1e6 * np.percentile(np.array(self._round_trips), [50, 99])
             values['round trip p50 us'], values['round trip p99 us'] = f'{p50:.0f}', f'{p99:.0f}'

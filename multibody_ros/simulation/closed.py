@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .constrained import ConstrainedStepper
-from ..arguments import vector
+from .engine import Energies
+from ..arguments import known, vector
 
 if TYPE_CHECKING:
     from ..reactions import Reactions
@@ -67,8 +68,9 @@ class ConstrainedSimulation:
         self._advance = getattr(self._stepper, integrator)
         self._damping = robot.damping if damping else np.zeros(robot.nv)
         self._friction = robot.friction if friction else np.zeros(robot.nv)
-        self._passive = forces is None and not (self._damping.any() or self._friction.any())
+        self._free = forces is None and not (self._damping.any() or self._friction.any())
         self._forces = forces
+        self._wrenches: dict[str, Array] = {}
         self.reset(q, v)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
@@ -80,25 +82,42 @@ class ConstrainedSimulation:
         self._q, self._v = self._stepper.projected(0.0, start, rates)
         self._tau = np.zeros(robot.nv)
         self._steps = 0
+        self._work = 0.0
+        self._initial_energy = self.energy
+
+    def set_wrench(self, link: str, wrench: ArrayLike) -> None:
+        """Let [force; torque] act at a link's origin, world axes, from now on."""
+        known(self.robot.name, 'link', link, self.robot.link_names)
+        self._wrenches[link] = vector(self.robot.name, f"wrench on link '{link}'", wrench, 6)
+        if not self._wrenches[link].any():
+            del self._wrenches[link]
 
     def step(self, tau: ArrayLike, steps: int = 1) -> None:
         """Apply the torques `tau`, constant, for `steps` steps; on an error the state is kept."""
         torque = self._vector('tau', tau, self.robot.nv)
-        acting: Any = torque if self._passive else lambda t, q, v: self._total(torque, t, q, v)
-        q, v = self._q, self._v
+        free = self._free and not self._wrenches
+        acting: Any = torque if free else lambda t, q, v: self._total(torque, t, q, v)
+        q, v, work = self._q, self._v, self._work
+        power = self._total(torque, self.t, q, v) @ v
         for k in range(steps):
             q, v = self._advance((self._steps + k) * self.dt, q, v, acting, self.dt)
+            before, power = power, self._total(torque, (self._steps + k + 1) * self.dt, q, v) @ v
+            work += 0.5 * self.dt * float(before + power)
             # a sum is finite only if every term is
             if not math.isfinite(q.sum() + v.sum()):
                 raise FloatingPointError(
                     f"the motion of robot '{self.robot.name}' diverged at "
                     f't = {(self._steps + k + 1) * self.dt:g} s; take a smaller dt than '
                     f'{self.dt:g} s')
-        self._q, self._v, self._tau = q, v, torque
+        self._q, self._v, self._tau, self._work = q, v, torque, work
         self._steps += steps
 
     def _total(self, tau: Array, t: float, q: Array, v: Array) -> Array:
+        if self._free and not self._wrenches:
+            return tau
         total = tau - self._damping * v - self._friction * np.tanh(v / SMOOTH)
+        if self._wrenches:
+            total = total + self.robot._generalised(q, self._wrenches)
         return total if self._forces is None else total + self._forces(t, q, v)
 
     @property
@@ -127,10 +146,24 @@ class ConstrainedSimulation:
         return self.robot.reactions(self._q, self._v, self._here(), self.t)
 
     @property
+    def energies(self) -> Energies:
+        """Kinetic energy, weight, springs (none here: `forces` are outside), in joules."""
+        return Energies(float(self.robot.kinetic_energy(self._q, self._v)),
+                        float(self.robot.potential_energy(self._q)), 0.0)
+
+    @property
     def energy(self) -> float:
         """Kinetic plus potential energy, in joules; springs among `forces` are not in it."""
-        return float(self.robot.kinetic_energy(self._q, self._v)
-                     + self.robot.potential_energy(self._q))
+        return math.fsum(self.energies)
+
+    @property
+    def balance(self) -> float:
+        """
+        Energy gained less the work of torques, forces, wrenches and damping, in joules.
+
+        The work is summed by the trapezoidal rule; what drives (Driven) do is left over.
+        """
+        return self.energy - self._initial_energy - self._work
 
     @property
     def residual(self) -> float:
