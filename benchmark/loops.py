@@ -31,8 +31,8 @@ from typing import Any, Callable, NamedTuple
 
 import matplotlib
 from multibody_ros import mechanisms, Robot
-from multibody_ros.absolute import AbsoluteMechanism
 from multibody_ros.dynamics import kkt
+from multibody_ros.loops.absolute import AbsoluteMechanism
 from multibody_ros.simulation.constrained import ConstrainedStepper
 import numpy as np
 

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .arguments import together, vector
 from .compiled import ByLink, compiled, CompiledModel
-from .constrained import Constrained
 from .dynamics.constraints import Constraint
+from .loops.constrained import Constrained
 from .model.doctor import diagnose
 from .model.document import read_source, Source
 from .model.model import Model

@@ -17,9 +17,9 @@
 from closed_chains import all_mechanisms, allowed, chain_at, energy, mechanism, shipped, URDF
 import multibody_ros as mb
 from multibody_ros import mechanisms
-from multibody_ros.absolute import AbsoluteMechanism
 from multibody_ros.dynamics.orientation import body_equations, ORIENTATIONS
 from multibody_ros.dynamics.rotations import orientation_parameters
+from multibody_ros.loops.absolute import AbsoluteMechanism
 from multibody_ros.simulation.constrained import ConstrainedStepper
 import numpy as np
 import pytest

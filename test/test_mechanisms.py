@@ -19,8 +19,8 @@ from math import atan2, cos, hypot, pi, sin, sqrt
 from closed_chains import allowed, chain_at, energy, mechanism, shipped, simulated, wrapped
 import multibody_ros as mb
 from multibody_ros import mechanisms
-from multibody_ros.assembly import AssemblyError
 from multibody_ros.dynamics.constraints import Driven
+from multibody_ros.loops.assembly import AssemblyError
 import numpy as np
 import pytest
 

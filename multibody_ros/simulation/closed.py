@@ -27,7 +27,7 @@ from .engine import Energies
 from ..arguments import known, vector
 
 if TYPE_CHECKING:
-    from ..reactions import Reactions
+    from ..loops.reactions import Reactions
     from ..robot import Robot
 
 Array = NDArray[np.float64]

@@ -22,13 +22,13 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .compiler.dual import derivative, Dual
-from .dynamics.constraints import Constraint, LoopClosure
-from .dynamics.kkt import shared_rows
-from .dynamics.spatial import add, cross
+from ..compiler.dual import derivative, Dual
+from ..dynamics.constraints import Constraint, LoopClosure
+from ..dynamics.kkt import shared_rows
+from ..dynamics.spatial import add, cross
 
 if TYPE_CHECKING:
-    from .robot import Robot, Wrenches
+    from ..robot import Robot, Wrenches
 
 Array = NDArray[np.float64]
 

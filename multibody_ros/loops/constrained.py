@@ -22,16 +22,16 @@ from typing import Any, Callable, Mapping, Sequence, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import known, vector
 from .assembly import assembled, held_coordinates
-from .dynamics import kkt
-from .dynamics.constraints import Constraint, Driven
 from .mobility import Mobility, mobility_of, singularity_of
 from .reactions import Reactions, reactions_of
+from ..arguments import known, vector
+from ..dynamics import kkt
+from ..dynamics.constraints import Constraint, Driven
 
 if TYPE_CHECKING:
     from .closure import Closure, ConstrainedDynamics
-    from .robot import Robot, Wrenches
+    from ..robot import Robot, Wrenches
 
 Array = NDArray[np.float64]
 #: the default time, and the array the compiled code takes for it

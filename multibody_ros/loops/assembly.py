@@ -21,13 +21,13 @@ from typing import Any, Mapping, Sequence, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import known, vector
-from .dynamics import kkt
-from .model.model import ModelError
+from ..arguments import known, vector
+from ..dynamics import kkt
+from ..model.model import ModelError
 
 if TYPE_CHECKING:
     from .closure import Closure, Terms
-    from .robot import Robot
+    from ..robot import Robot
 
 Array = NDArray[np.float64]
 

@@ -28,20 +28,20 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import vector
 from .closure import Terms
-from .compiler.kernel import Kernel
-from .compiler.program import Input, Output, Program
-from .dynamics.absolute import (
+from ..arguments import vector
+from ..compiler.kernel import Kernel
+from ..compiler.program import Input, Output, Program
+from ..dynamics.absolute import (
     BodySpace, ends, joint_constraints, joint_coordinates, joint_positions)
-from .dynamics.bodies import lumped_bodies
-from .dynamics.constraint_terms import Structure
-from .dynamics.orientation import ORIENTATIONS
-from .dynamics.rotations import orientation_parameters, quaternion_of
-from .dynamics.sparse_kkt import sparse_solution
+from ..dynamics.bodies import lumped_bodies
+from ..dynamics.constraint_terms import Structure
+from ..dynamics.orientation import ORIENTATIONS
+from ..dynamics.rotations import orientation_parameters, quaternion_of
+from ..dynamics.sparse_kkt import sparse_solution
 
 if TYPE_CHECKING:
-    from .robot import Robot
+    from ..robot import Robot
 
 Array = NDArray[np.float64]
 

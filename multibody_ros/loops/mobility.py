@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .assembly import AssemblyError
-from .dynamics import kkt
-from .dynamics.constraints import Driven, JointCoupling, LoopClosure
+from ..dynamics import kkt
+from ..dynamics.constraints import Driven, JointCoupling, LoopClosure
 
 if TYPE_CHECKING:
-    from .robot import Robot
+    from ..robot import Robot
 
 Array = NDArray[np.float64]
 

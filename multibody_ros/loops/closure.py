@@ -22,20 +22,20 @@ from typing import Any, Callable, NamedTuple, Sequence, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import complain, together, vector
 from .assembly import closest
-from .compiler.kernel import Kernel
-from .compiler.program import Input, Output, Program
-from .damped import singular_mass
-from .dynamics import elimination, kkt
-from .dynamics.constraint_terms import Structure
-from .dynamics.constraints import Constraint, JointCoupling, LoopClosure
-from .dynamics.motion import JointSpace
-from .model.model import ModelError
-from .programs import Programs
+from ..arguments import complain, together, vector
+from ..compiler.kernel import Kernel
+from ..compiler.program import Input, Output, Program
+from ..damped import singular_mass
+from ..dynamics import elimination, kkt
+from ..dynamics.constraint_terms import Structure
+from ..dynamics.constraints import Constraint, JointCoupling, LoopClosure
+from ..dynamics.motion import JointSpace
+from ..model.model import ModelError
+from ..programs import Programs
 
 if TYPE_CHECKING:
-    from .robot import Robot
+    from ..robot import Robot
 
 Array = NDArray[np.float64]
 
