@@ -134,7 +134,7 @@ def test_manifest_agrees_with_setup():
     manifest, metadata = parse_package(str(ROOT)), distribution(PACKAGE).metadata
     assert manifest.name == metadata['Name'].replace('-', '_') == PACKAGE
     assert manifest.version == metadata['Version']
-    assert manifest.licenses == [metadata['License-Expression'] or metadata['License']]
+    assert manifest.licenses == [metadata.get('License-Expression') or metadata.get('License')]
     assert manifest.description == metadata['Summary']
     assert [(p.name, p.email) for p in manifest.maintainers] == [
         (metadata['Maintainer'], metadata['Maintainer-email'])]
