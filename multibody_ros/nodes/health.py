@@ -21,7 +21,9 @@ from typing import Any, Callable
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
+from rclpy.qos import qos_policy_name_from_kind
 
 #: level, one line, values
 Report = Callable[[], 'tuple[bytes, str, dict[str, Any]]']
@@ -38,6 +40,7 @@ class Health:
         self.hardware = ''
         self._node = node
         self._report = report
+        self._mismatches: set[str] = set()
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._timer = node.create_timer(1.0, self.publish,
                                         clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -48,10 +51,29 @@ class Health:
         self.last_reason = f'{what} rejected: {reason}'
         self._node.get_logger().warning(self.last_reason, throttle_duration_sec=1.0)
 
+    def watch(self, topic: str) -> SubscriptionEventCallbacks:
+        """Return what reports a publisher of `topic` that cannot connect."""
+        return SubscriptionEventCallbacks(
+            incompatible_qos=lambda info: self._mismatch(topic, 'publisher', info))
+
+    def watch_listeners(self, topic: str) -> PublisherEventCallbacks:
+        """Return what reports a subscriber of `topic` that cannot connect."""
+        return PublisherEventCallbacks(
+            incompatible_qos=lambda info: self._mismatch(topic, 'subscriber', info))
+
+    def _mismatch(self, topic: str, who: str, info: Any) -> None:
+        policy = qos_policy_name_from_kind(info.last_policy_kind).lower()
+        text = f'a {who} of {topic} cannot connect: its QoS differs in {policy}'
+        self._mismatches.add(text)
+        self._node.get_logger().warning(text)
+
     def publish(self) -> None:
         """Publish the report now."""
         level, message, values = self._report()
-        values = {**values, 'rejected': self.rejected, 'last rejection': self.last_reason}
+        values = {**values, 'rejected': self.rejected, 'last rejection': self.last_reason,
+                  'QoS mismatches': '; '.join(sorted(self._mismatches))}
+        if self._mismatches and level == OK:
+            level, message = WARN, 'QoS mismatch'
         status = DiagnosticStatus(
             level=level, name=self._node.get_fully_qualified_name(), message=message,
             hardware_id=self.hardware,

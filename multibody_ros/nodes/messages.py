@@ -20,9 +20,10 @@ from array import array
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose
+from geometry_msgs.msg import Pose, Twist, Wrench
 import numpy as np
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 
 class MessageError(ValueError):
@@ -39,6 +40,9 @@ class JointMap:
                 raise ValueError(f'joint {name!r} of robot {robot.name!r} has several '
                                  'coordinates, JointState carries one number a joint')
         self.names = list(robot.joint_names)
+        endless = {joint.name for joint in robot.model.joints if joint.kind == 'continuous'}
+        #: places of the joints that turn without end
+        self.turning = [i for i, name in enumerate(self.names) if name in endless]
         self._last_names: list[str] | None = None
         self._order = np.arange(len(self.names))
 
@@ -48,6 +52,18 @@ class JointMap:
         if len(values) != len(message.name):
             raise MessageError(f'{field} has {len(values)} entries for {len(message.name)} names')
         return self.finite(values[self.order(message.name)], field)
+
+    def rows(self, message: JointTrajectory, field: str) -> np.ndarray | None:
+        """Return `field` of all points, one row a point in the robot's order; none given: None."""
+        rows = [np.array(getattr(point, field), dtype=np.float64) for point in message.points]
+        sizes = {len(row) for row in rows}
+        if sizes <= {0}:
+            return None
+        if sizes != {len(message.joint_names)}:
+            raise MessageError(f'every point needs {len(message.joint_names)} {field}, '
+                               f'they have {sorted(sizes)}')
+        order = self.order(message.joint_names)
+        return np.array([self.finite(row[order], field) for row in rows])
 
     def finite(self, values: np.ndarray, field: str) -> np.ndarray:
         """Return `values` (robot's order) or complain about the first that is not finite."""
@@ -119,3 +135,29 @@ def pose_message(T: np.ndarray, half_turn: np.ndarray) -> Pose:
     o = pose.orientation
     o.x, o.y, o.z, o.w = x, y, z, float(np.cos(0.5 * angle))
     return pose
+
+
+def wrench_vector(wrench: Wrench) -> np.ndarray:
+    """Return [force; torque] of a message, every number finite."""
+    f, m = wrench.force, wrench.torque
+    numbers = np.array([f.x, f.y, f.z, m.x, m.y, m.z])
+    if not np.isfinite(numbers).all():
+        raise MessageError(f'wrench holds numbers that are not finite: {numbers.tolist()}')
+    return numbers
+
+
+def wrench_message(vector: np.ndarray) -> Wrench:
+    """Return [force; torque] as a message."""
+    wrench = Wrench()
+    f, m = wrench.force, wrench.torque
+    f.x, f.y, f.z, m.x, m.y, m.z = vector.tolist()
+    return wrench
+
+
+def twist_message(R: np.ndarray, vector: np.ndarray) -> Twist:
+    """Return [linear; angular] as a message, its axes turned by `R`."""
+    twist = Twist()
+    n, w = twist.linear, twist.angular
+    n.x, n.y, n.z = (R @ vector[:3]).tolist()
+    w.x, w.y, w.z = (R @ vector[3:]).tolist()
+    return twist

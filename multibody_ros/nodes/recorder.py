@@ -21,14 +21,11 @@ from struct import unpack_from
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from .messages import JointMap, nanoseconds
-
-#: deep enough to lose nothing while another process has the processor
-DEEP = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+from .qos import DEEP
 
 
 class Recorder(Node):
