@@ -143,7 +143,8 @@ class Bench(Processes):
 
     def log(self) -> Log:
         """Return the states since the last call of `advance`."""
-        rows = {nanoseconds(m.header.stamp): m for m in self.states}
+        rows = {nanoseconds(m.header.stamp): m for m in self.states
+                if nanoseconds(m.header.stamp) >= self._first}
         q, v, effort = (np.array([self._joints.read(m, field) for m in rows.values()])
                         for field in ('position', 'velocity', 'effort'))
         t = 1e-9 * (np.array(list(rows)) - self._first)

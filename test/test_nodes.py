@@ -24,7 +24,8 @@ from multibody_ros.nodes.messages import pose_matrix, time_message
 import numpy as np
 import pinocchio as pin
 import pytest
-from ros_loop import CONFIG, FRICTIONLESS, JOINTS, minimum_jerk, stamp, START, trajectory, URDF, values
+from ros_loop import (
+    CONFIG, FRICTIONLESS, JOINTS, minimum_jerk, stamp, START, trajectory, URDF, values)
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger

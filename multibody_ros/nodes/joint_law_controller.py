@@ -81,10 +81,13 @@ class JointLawController(Controller):
     def halt(self) -> None:
         """Bring the reference to rest."""
         q, v, _ = self.law.trajectory.sample(self.t)
-        limits = self.robot.limits
-        rest = np.clip(q + 0.5 * HALT * v, limits.lower, limits.upper)
-        goal = JointTrajectory([self.t + HALT], [rest], [0.0 * v], [0.0 * v])
+        goal = JointTrajectory([self.t + HALT], [self._rest(q, v)], [0.0 * v], [0.0 * v])
         self.law.trajectory = self.law.trajectory.replaced(self.t, goal)
+
+    def _rest(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return where a joint at `q` with velocity `v` comes to rest."""
+        limits = self.robot.limits
+        return np.clip(q + 0.5 * HALT * v, limits.lower, limits.upper)
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
         """Publish the reference the command was made for."""
@@ -104,6 +107,9 @@ class JointLawController(Controller):
             k = int(np.argmax(outside))
             raise MessageError(f'joint {self.joints.names[k]!r} at {q[k]:g} is outside '
                                f'{limits.lower[k]:g} to {limits.upper[k]:g}')
-        goal = JointTrajectory([self.t + self._horizon], [q], [v], [np.zeros_like(q)])
+        # where no other reference follows, the motion comes to rest
+        reached, none = self.t + self._horizon, np.zeros_like(q)
+        goal = JointTrajectory([reached, reached + HALT], [q, self._rest(q, v)], [v, none],
+                               [none, none])
         self.law.trajectory = self.law.trajectory.replaced(
             self.t, goal, continuous=self.joints.turning)

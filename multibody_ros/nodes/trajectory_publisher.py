@@ -47,7 +47,7 @@ class TrajectoryPublisher(Node):
         self._publisher = self.create_publisher(JointTrajectory, topic, REQUEST)
         self._began = monotonic()
         self._sent = False
-        self.failed = False
+        self.exit_status = 0
         self.create_timer(0.2, self._look)
 
     def _look(self) -> None:
@@ -61,7 +61,7 @@ class TrajectoryPublisher(Node):
                                    f'{self._publisher.topic_name}')
         elif monotonic() - self._began > self._patience:
             self.get_logger().error(f'nobody listens to {self._publisher.topic_name}')
-            self.failed = True
+            self.exit_status = 1
             rclpy.try_shutdown()
 
 
