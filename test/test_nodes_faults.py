@@ -28,6 +28,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 NODE = 'computed_torque_controller'
+STILL = np.zeros(7)
 
 
 def command(names, effort):
@@ -61,7 +62,7 @@ def test_bad_states_are_refused_and_silence_is_reported(loop):
     commands = loop.listen(JointState, 'joint_commands')
     publisher = loop.talk(JointState, 'joint_states')
 
-    def state(ns, q=START, v=np.zeros(7), names=JOINTS):
+    def state(ns, q=START, v=STILL, names=JOINTS):
         message = JointState(name=names, position=list(q), velocity=list(v))
         message.header.stamp = time_message(ns)
         return message

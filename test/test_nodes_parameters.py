@@ -77,7 +77,8 @@ def test_payload_ramps_in(loop, peer):
     assert loop.set_parameters('gravity_compensation_controller', payload__mass=0.05,
                                payload__link='link7') == ''
     log = loop.advance(0.6)
-    model.appendBodyToJoint(7, pin.Inertia(0.05, np.zeros(3), np.zeros((3, 3))), pin.SE3.Identity())
+    point = pin.Inertia(0.05, np.zeros(3), np.zeros((3, 3)))
+    model.appendBodyToJoint(7, point, pin.SE3.Identity())
     loaded = pin.computeGeneralizedGravity(model, model.createData(), START)
     bare = pin.computeGeneralizedGravity(*peer_of(), START)
     # friction holds the arm: the same pose throughout

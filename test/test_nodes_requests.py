@@ -66,7 +66,7 @@ def test_bad_trajectories_are_refused(loop):
     short = trajectory(0.0, 1, START)
     short.points[0].accelerations = [0.0] * 3
     for message, reason in [
-            (trajectory(0.0, 1, START + [0, 9, 0, 0, 0, 0, 0]), "joint 'joint2' at 9.5 is outside"),
+            (trajectory(0.0, 1, START + np.eye(7)[1] * 9), "joint 'joint2' at 9.5 is outside"),
             (trajectory(0.0, 1, np.where(START == 0.5, np.nan, START)), "'joint2' is nan"),
             (trajectory(0.0, 1, START[:6], JOINTS[:6]), 'joints missing: joint7'),
             (JointTrajectory(joint_names=JOINTS), 'no points'), (late, 'no point lies ahead'),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The small nodes: robot_state and trajectory_publisher; and the bench for other people's tests."""
+"""The small nodes, robot_state and trajectory_publisher, and the bench for others' tests."""
 
 from __future__ import annotations
 
