@@ -168,6 +168,7 @@ class Simulator(Node):
         try:
             for _ in range(steps if self.mode != 'held' else 0):
                 self._pushes.apply(simulation, self.stamp)
+                self.payload.advance(simulation.t)
                 if self.mode == 'safe hold':
                     self.tau = self.hold.torque(simulation.t, simulation.q, simulation.v)
                 simulation.step(self.tau, self.substeps)
