@@ -67,7 +67,7 @@ def test_gravity_compensation_keeps_the_arm_where_it_is_let_go(loop, peer):
 
 def test_cartesian_motion_reaches_the_pose(loop, peer):
     model, data = peer
-    loop.closed('cartesian_controller', **FRICTIONLESS)
+    loop.closed('cartesian_controller', {'friction_compensation': False}, **FRICTIONLESS)
     publisher = loop.talk(PoseStamped, 'cartesian_controller/target_pose')
     poses = loop.listen(PoseStamped, 'cartesian_controller/current_pose')
     twists = loop.listen(TwistStamped, 'cartesian_controller/current_twist')

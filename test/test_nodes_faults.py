@@ -193,3 +193,28 @@ def test_controller_says_why_it_cannot_be_configured(loop, capfd, node, paramete
     assert reason in report
     assert loop.last_health(f'/{node}')['active'] == 'False'
     assert 'Traceback' not in capfd.readouterr().err
+
+
+def test_sensor_faults_lead_to_a_safe_hold_and_are_got_over(loop):
+    """Encoders that tell nonsense, or nothing: no command; afterwards all is as before."""
+    loop.start('simulator', {'command_timeout': 0.5}, [CONFIG])
+    loop.start(NODE, {'state_timeout': 5.0, 'tracking_tolerance': 5.0}, [CONFIG])
+    for fault in ('nan', 'silent'):
+        loop.wait(lambda: loop.health('/simulator')['mode'] == 'commanded', 'not commanded')
+        assert loop.set_parameters('simulator', sensors__fault=fault) == ''
+        loop.wait(lambda: loop.health('/simulator')['mode'] == 'safe hold', 'no safe hold')
+        assert loop.set_parameters('simulator', sensors__fault='none') == ''
+    loop.wait(lambda: loop.health('/simulator')['mode'] == 'commanded', 'no recovery')
+    assert 'must be one of' in loop.set_parameters('simulator', sensors__fault='magic')
+    np.testing.assert_allclose(values(loop.pass_time(0.1)[-1:], 'position', JOINTS)[0], START,
+                               atol=5e-3)
+
+
+def test_noisy_coarse_late_sensors_do_not_upset_the_loop(loop):
+    loop.closed(NODE, **{'sensors.resolution': 1e-4, 'sensors.position_noise': 1e-4,
+                         'sensors.velocity_noise': 1e-2, 'sensors.delay': 2})
+    log = loop.advance(1.0)
+    counts = log.q / 1e-4
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
+    assert np.std(log.v, axis=0).min() > 5e-3
+    log.assert_near(START, 0.01)

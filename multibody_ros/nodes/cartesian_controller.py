@@ -66,12 +66,21 @@ class CartesianController(Controller):
         self.receive(PoseStamped, '~/target_pose', self._on_pose, TARGET)
         self.receive(WrenchStamped, '~/target_wrench', self._on_wrench, TARGET)
         chosen = directions.split() if ' ' in directions else directions
-        options = {'posture': self.robot.neutral(), 'directions': chosen, 'safety': self.safety}
+        options: dict[str, Any] = {'posture': self.robot.neutral(), 'directions': chosen, 'safety': self.safety}
+        if self._soft and self._forced:
+            raise ValueError('force_directions need the law operational_space')
+        law: Any
         if self._soft:
-            if self._forced:
-                raise ValueError('force_directions need the law operational_space')
-            return CartesianImpedance(self.robot, self._link, **options)
-        return CartesianControl(self.robot, self._link, force_directions=self._forced, **options)
+            law = CartesianImpedance(self.robot, self._link, **options)
+        else:
+            friction = declare(self, 'friction_compensation', True,
+                               "feed the URDF's friction at the desired velocity forward")
+            law = CartesianControl(self.robot, self._link, friction=friction,
+                                   force_directions=self._forced, **options)
+        declare(self, 'damped_below', float(law.damped_below[0]),
+                'mobility below which a direction counts as lost and is damped, relative; see '
+                '~/singularity_margin', 1e-9, 1e3, changeable=True)
+        return law
 
     def _declare_gains(self) -> None:
         stiffness, damping = ((400.0, 30.0), (40.0, 3.0)) if self._soft else (
@@ -88,9 +97,6 @@ class CartesianController(Controller):
                 changeable=True)
         declare(self, 'nullspace.damping', 6.0, 'damping in the null space in 1/s', 0.0, 1e4,
                 changeable=True)
-        declare(self, 'damped_below', 0.001,
-                'mobility below which a direction counts as lost and is damped, relative; see '
-                '~/singularity_margin', 1e-6, 1.0, changeable=True)
         declare(self, 'max_speed.linear', 0.25, 'peak speed in m/s', 1e-6, 100.0, changeable=True)
         declare(self, 'max_speed.angular', 1.0, 'peak turning speed in rad/s', 1e-6, 100.0,
                 changeable=True)

@@ -99,9 +99,7 @@ class Tuning:
 
 def _check_finite(name: str, value: Any) -> None:
     """Complain about NaN and infinity, which pass rclpy's ranges or mean nothing."""
-    try:
-        numbers = [float(x) for x in (value if isinstance(value, (list, tuple)) else [value])]
-    except (TypeError, ValueError):
-        return
+    several = not isinstance(value, (str, bytes)) and hasattr(value, '__iter__')
+    numbers = [x for x in (value if several else [value]) if isinstance(x, float)]
     if not all(math.isfinite(x) for x in numbers):
         raise ValueError(f'parameter {name} is {value}, it must be finite')

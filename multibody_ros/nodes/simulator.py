@@ -38,7 +38,7 @@ from .parameters import declare, Tuning
 from .payload import PayloadParameters
 from .pushes import Pushes
 from .qos import DEEP, LATCHED, NEWEST, REQUEST, STREAM
-from .simulator_options import declare_physics, declare_start
+from .simulator_options import declare_physics, declare_sensors, declare_start, FAULTS
 from ..control import SafeHold
 from ..simulation import Simulation
 
@@ -67,6 +67,9 @@ class Simulator(Node):
                              'description_file (a path, or urdf/arm7.urdf)')
         self.robot = load_robot(self, text)
         self.joints = JointMap(self.robot)
+        if self.robot.constraints:
+            raise ValueError(f'robot {self.robot.name!r} has loops, which this node does not '
+                             'simulate: use multibody_ros.Simulation')
         self._declare()
         self._effort = (self.robot.limits.effort if self._physics['torque_limits']
                         else np.full(self.robot.nv, np.inf))
@@ -76,6 +79,7 @@ class Simulator(Node):
                                      wrenches=pushed, **self._physics)
         self.hold = SafeHold(self.robot, self.hold_rate)
         self.tau = np.zeros(self.robot.nv)
+        self._fault: str = self.get_parameter('sensors.fault').value
         self._warm_up()
         self.health = Health(self, self._report)
         self.health.hardware = self.robot.name
@@ -118,13 +122,17 @@ class Simulator(Node):
                 changeable=True)
         self.payload = PayloadParameters(self, self.robot, 0.0)
         self._physics = declare_physics(self, self.robot)
+        self._physics['sensors'] = declare_sensors(self)
         self.initial = declare_start(self, self.robot)
 
     def _tune(self, value: Callable[[str], Any]) -> None:
+        if value('sensors.fault') not in FAULTS:
+            raise ValueError('sensors.fault must be one of: ' + ', '.join(FAULTS))
         self.pacing.tune(value)
         self.payload.take_over(value, self.simulation.t)
         self._wrench_duration = value('wrench_duration')
         self._step_count = value('step_count')
+        self._fault = value('sensors.fault')
 
     def _warm_up(self) -> None:
         """Compile what the loop calls now: the first steps must not wait for it."""
@@ -180,10 +188,16 @@ class Simulator(Node):
             self.ticks += steps
 
     def publish(self) -> None:
-        """Publish the state, and what else somebody listens to."""
+        """Publish the measured state, and what else somebody listens to."""
         stamp = time_message(self.stamp)
-        self._states.publish(self.joints.message(
-            stamp, position=self.simulation.q, velocity=self.simulation.v, effort=self.tau))
+        if self._fault != 'frozen':
+            self._measured = self.simulation.measured
+        q, v = self._measured
+        if self._fault == 'nan':
+            q = np.full_like(q, np.nan)
+        if self._fault != 'silent':
+            self._states.publish(self.joints.message(stamp, position=q, velocity=v,
+                                                     effort=self.tau))
         self._observers.publish(stamp, self.simulation)
 
     def _on_command(self, message: JointState) -> None:

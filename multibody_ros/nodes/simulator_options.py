@@ -22,9 +22,11 @@ import numpy as np
 from rclpy.node import Node
 
 from .parameters import declare, declare_choice, declare_per_joint
-from ..simulation import ElasticJoint
+from ..simulation import ElasticJoint, Sensors
 from ..simulation.schemes import SCHEMES
 
+#: what may go wrong with the sensors, see Simulator.publish
+FAULTS = ('none', 'nan', 'frozen', 'silent')
 #: numbers beyond this stand for none in a parameter's range
 LARGE = 1e9
 
@@ -56,7 +58,7 @@ def declare_physics(node: Node, robot: Any) -> dict[str, Any]:
                  "the motor's inertia behind the gear in kg m^2 or kg, for elastic joints")
     return {
         'integrator': declare_choice(node, 'physics.integrator', 'rk4', 'integration scheme',
-                                     tuple(SCHEMES)),
+                                     (*SCHEMES, 'adaptive')),
         'damping': each('damping', robot.damping, 'viscous friction in N m s/rad or N s/m'),
         'friction': each('friction', robot.friction, 'Coulomb friction in N m or N'),
         'stiction': each('stiction', 0.0, 'friction that holds a joint at rest in N m or N; less '
@@ -78,3 +80,21 @@ def declare_physics(node: Node, robot: Any) -> dict[str, Any]:
         'elastic': {name: ElasticJoint(k, motor_inertia=J or None)
                     for name, k, J in zip(joints, stiffness.tolist(), motor.tolist()) if k > 0.0},
     }
+
+
+def declare_sensors(node: Node) -> Sensors:
+    """Declare how the state is measured and return it; all off by default."""
+    declare(node, 'sensors.fault', 'none',
+            f'what is wrong with the joint states from now on: {", ".join(FAULTS)}',
+            changeable=True)
+    return Sensors(
+        resolution=declare(node, 'sensors.resolution', 0.0, 'rad or m per count of the encoders',
+                           0.0, 1.0),
+        differences=declare(node, 'sensors.differences', False,
+                            'velocities are differences of measured positions'),
+        position_noise=declare(node, 'sensors.position_noise', 0.0,
+                               'standard deviation of positions in rad or m', 0.0, 1.0),
+        velocity_noise=declare(node, 'sensors.velocity_noise', 0.0,
+                               'standard deviation of velocities in rad/s or m/s', 0.0, 10.0),
+        delay=declare(node, 'sensors.delay', 0, 'steps by which states are late', 0, 1000),
+        seed=declare(node, 'sensors.seed', 0, 'start of the random numbers', 0, 2**31 - 1))
