@@ -34,6 +34,9 @@ class Pacing:
         self._reported = (monotonic(), 0)
         self._sent = (0, 0.0)
         self._round_trips: deque[float] = deque(maxlen=20_000)
+        # since the last report
+        self._recent: list[float] = []
+        self._intervals: list[float] = []
 
     def tune(self, value: Callable[[str], Any]) -> None:
         """Take over parameters that changed."""
@@ -41,13 +44,17 @@ class Pacing:
     def publish(self) -> None:
         """Publish the state and note when."""
         self.simulator.publish()
-        self._sent = (self.simulator.stamp, monotonic())
+        now = monotonic()
+        self._intervals.append(now - self._sent[1])
+        self._sent = (self.simulator.stamp, now)
 
     def answered(self, stamp: int) -> bool:
         """Tell whether `stamp` is that of the last state, and note how long the answer took."""
         if stamp != self._sent[0]:
             return False
-        self._round_trips.append(monotonic() - self._sent[1])
+        took = monotonic() - self._sent[1]
+        self._round_trips.append(took)
+        self._recent.append(took)
         return True
 
     def report(self) -> dict[str, object]:
@@ -62,6 +69,12 @@ class Pacing:
         if self._round_trips:
             p50, p99 = 1e6 * np.percentile(np.array(self._round_trips), [50, 99])
             values['round trip p50 us'], values['round trip p99 us'] = f'{p50:.0f}', f'{p99:.0f}'
+        for name, recent in (('recent round trip', self._recent), ('period', self._intervals)):
+            if recent:
+                p50, p99 = 1e6 * np.percentile(np.array(recent), [50, 99])
+                values.update({f'{name} p50 us': f'{p50:.1f}', f'{name} p99 us': f'{p99:.1f}',
+                               f'{name} max us': f'{1e6 * max(recent):.1f}'})
+                recent.clear()
         return values
 
 

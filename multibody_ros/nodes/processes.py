@@ -93,6 +93,8 @@ class Processes:
                 alive = [child for _, child in self._children if child.poll() is None]
                 for child in alive:
                     os.killpg(child.pid, how)
+                    # one that is stopped gets no other signal
+                    os.killpg(child.pid, signal.SIGCONT)
                 for child in alive:
                     try:
                         child.wait(patience)
