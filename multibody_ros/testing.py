@@ -57,6 +57,8 @@ with warnings.catch_warnings():
 
 #: seconds to wait for anything: the machine may be busy with other work
 PATIENCE = 40.0
+#: steps taken without waiting for the log: fewer than a topic keeps for those who are late
+AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ class Bench(Processes):
         self.states: list[JointState] = self.listen(JointState, 'joint_states')
         self.reports: list[DiagnosticArray] = self.listen(DiagnosticArray, '/diagnostics')
         self.robot: Any = None
+        self._rate = 0.0
 
     def simulate(self, description: str | Path, files: Sequence[Path] = (),
                  **parameters: Any) -> Any:
@@ -127,19 +130,24 @@ class Bench(Processes):
 
     def advance(self, seconds: float) -> Log:
         """Let the robot move for some seconds of its time and return what happened."""
-        begin = nanoseconds(self.states[-1].header.stamp)
         del self.states[:-1]
-        if 'update_rate' not in self.__dict__:
-            self.update_rate = self._rate()
-        steps = round(seconds * self.update_rate)
-        end = begin + round(steps / self.update_rate * 1e9)
+        if not self._rate:
+            self._rate = self._update_rate()
+        left = round(seconds * self._rate)
+        while left > 0:
+            left -= self._take(min(left, AT_ONCE))
+        return self.log()
+
+    def _take(self, steps: int) -> int:
+        begin = nanoseconds(self.states[-1].header.stamp)
+        end = begin + round(steps / self._rate * 1e9)
         self.set_parameters('simulator', step_count=steps)
         answer = self.call(Trigger, 'simulator/step', Trigger.Request())
         if not answer.success:
             raise RuntimeError(answer.message)
         self.wait(lambda: nanoseconds(self.states[-1].header.stamp) >= end - 1,
-                  f'not at {1e-9 * (end - self._first):g} s', PATIENCE + 20.0 * seconds)
-        return self.log()
+                  f'not at {1e-9 * (end - self._first):g} s')
+        return steps
 
     def log(self) -> Log:
         """Return the states since the last call of `advance`."""
@@ -159,9 +167,7 @@ class Bench(Processes):
         message.header.stamp = time_message(self._first + round(at * 1e9))
         self.set_parameters('simulator', wrench_duration=seconds)
         self.wait(lambda: self._pushes.get_subscription_count() > 0, 'nobody can be pushed')
-        self._pushes.publish(message)
-        # the answer to a later request tells that the push has arrived
-        self.set_parameters('simulator', wrench_duration=seconds)
+        self.request(self._pushes, message, 'simulator')
 
     def listen(self, kind: Any, topic: str, qos: QoSProfile = DEEP) -> list[Any]:
         """Return the list that fills with the messages of a topic."""
@@ -187,6 +193,14 @@ class Bench(Processes):
             return done()
 
         return self.wait(again, complaint)
+
+    def request(self, publisher: Any, message: Any, node: str) -> None:
+        """Publish a request and wait until the node has taken it over."""
+        name = f'/{node}'
+        before = int((self.last_health(name) or self.health(name))['accepted'])
+        publisher.publish(message)
+        self.wait(lambda: int(self.last_health(name)['accepted']) > before,
+                  f'{node} did not take over the request')
 
     def wait(self, done: Callable[[], Any], complaint: str, seconds: float = PATIENCE) -> Any:
         """Spin until `done()`, and return what it returned."""
@@ -232,7 +246,7 @@ class Bench(Processes):
         report: dict[str, str] = self.wait(lambda: self.last_health(name), f'no report of {name}')
         return report
 
-    def _rate(self) -> float:
+    def _update_rate(self) -> float:
         from rcl_interfaces.srv import GetParameters
         answer = self.call(GetParameters, 'simulator/get_parameters',
                            GetParameters.Request(names=['update_rate']))

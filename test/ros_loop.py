@@ -49,14 +49,6 @@ class Loop(Bench):
                   >= seconds, 'the joint states stopped', 30.0 + seconds)
         return list(self.states)
 
-    def request(self, publisher, message, node, wait=True):
-        """Publish a request and wait until the node has taken it over."""
-        publisher.publish(message)
-        # a node takes messages in their order: a later answer tells that this one has arrived
-        self.set_parameters(node)
-        if wait:
-            self.health(f'/{node}')
-
     def refused(self, publisher, message, name, reason):
         """Publish until the node has counted a refusal for this reason."""
         before = int((self.last_health(name) or self.health(name))['rejected'])

@@ -165,7 +165,7 @@ def test_pause_and_reset(loop):
     assert stamp(loop.states[-1]) == last
     # one step at a time
     assert loop.call(Trigger, 'simulator/step', Trigger.Request()).success
-    loop.wait(lambda: stamp(loop.states[-1]) == pytest.approx(last + 1e-3, abs=1e-8), 'no step')
+    loop.wait(lambda: stamp(loop.states[-1]) == pytest.approx(last + 1e-3, abs=2e-6), 'no step')
     assert loop.call(Trigger, 'simulator/reset', Trigger.Request()).success
     loop.states.clear()
     assert loop.call(SetBool, 'simulator/pause', SetBool.Request(data=False)).success

@@ -123,7 +123,7 @@ def test_reference_is_followed(loop):
                                           - minimum_jerk(k / 25 - 1e-6)) / 2e-6
         q, v = START + way * s, way * slope / 0.5
         loop.request(publisher, JointState(name=JOINTS[::-1], position=q[::-1].tolist(),
-                                           velocity=v[::-1].tolist()), NODE, wait=False)
+                                           velocity=v[::-1].tolist()), NODE)
         log = loop.advance(0.02)
         np.testing.assert_allclose(log.q[-1], q, atol=0.03)
     loop.advance(0.5).assert_near(START + way, 0.02)

@@ -66,7 +66,8 @@ class CartesianController(Controller):
         self.receive(PoseStamped, '~/target_pose', self._on_pose, TARGET)
         self.receive(WrenchStamped, '~/target_wrench', self._on_wrench, TARGET)
         chosen = directions.split() if ' ' in directions else directions
-        options: dict[str, Any] = {'posture': self.robot.neutral(), 'directions': chosen, 'safety': self.safety}
+        options: dict[str, Any] = {'posture': self.robot.neutral(), 'directions': chosen,
+                                   'safety': self.safety}
         if self._soft and self._forced:
             raise ValueError('force_directions need the law operational_space')
         law: Any

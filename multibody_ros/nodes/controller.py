@@ -106,14 +106,17 @@ class Controller(LifecycleNode):
         self._mine.append(lambda: self.destroy_publisher(publisher))
         return publisher
 
-    def receive(self, kind: Any, topic: str, act: Callable[[Any], None],
-                qos: QoSProfile) -> None:
+    def receive(self, kind: Any, topic: str, act: Callable[[Any], None], qos: QoSProfile,
+                counted: bool = True) -> None:
         """Listen until the clean-up; what `act` raises ValueError for is refused and counted."""
         def guarded(message: Any) -> None:
             try:
                 act(message)
             except ValueError as error:
                 self.health.reject(topic, error)
+            else:
+                if counted:
+                    self.health.accept()
 
         subscription = self.create_subscription(kind, topic, guarded, qos,
                                                 event_callbacks=self.health.watch(topic))
@@ -146,7 +149,7 @@ class Controller(LifecycleNode):
             self._tuning.ready = True
             service = self.create_service(Trigger, '~/resume', self._on_resume)
             self.close_with(lambda: self.destroy_service(service))
-            self.receive(JointState, 'joint_states', self._on_state, NEWEST)
+            self.receive(JointState, 'joint_states', self._on_state, NEWEST, counted=False)
         except Exception as error:
             # rclpy swallows what a transition raises: say it here
             self.health.reject('robot_description', error)

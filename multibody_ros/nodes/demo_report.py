@@ -37,8 +37,8 @@ def table(result: Result) -> str:
         f'round trip  {result.latency[0]:7.0f} us   from state to command, the median',
         f'            {result.latency[1]:7.0f} us   at the 99th percentile',
         f'jitter      {result.jitter[0]:7.0f} us   from period to period, the median',
-        f'            {result.jitter[1]:7.0f} us   at the 99th percentile, {result.jitter[2]:.0f} at '
-        'most',
+        f'            {result.jitter[1]:7.0f} us   at the 99th percentile, '
+        f'{result.jitter[2]:.0f} at most',
         f'real time   {result.real_time_factor:7.3f}      simulated seconds per second', '',
         f'{"joint":<{width}}  {"error rms":>13}  {"error max":>13}  {"way":>10}  {"effort":>14}']
     for i, name in enumerate(result.joints):

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from array import array
+import math
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -43,15 +44,18 @@ class JointMap:
         endless = {joint.name for joint in robot.model.joints if joint.kind == 'continuous'}
         #: places of the joints that turn without end
         self.turning = [i for i, name in enumerate(self.names) if name in endless]
+        self._messages: dict[tuple[str, ...], JointState] = {}
         self._last_names: list[str] | None = None
         self._order = np.arange(len(self.names))
 
     def read(self, message: JointState, field: str) -> np.ndarray:
         """Return `field` of `message` in the robot's joint order, every entry finite."""
-        values = np.array(getattr(message, field), dtype=np.float64)
-        if len(values) != len(message.name):
-            raise MessageError(f'{field} has {len(values)} entries for {len(message.name)} names')
-        return self.finite(values[self.order(message.name)], field)
+        given = getattr(message, field)
+        if len(given) != len(message.name):
+            raise MessageError(f'{field} has {len(given)} entries for {len(message.name)} names')
+        values = np.array(given, dtype=np.float64)[self.order(message.name)]
+        # a sum is finite only if every term is, and quicker than a look at every number
+        return values if math.isfinite(sum(given)) else self.finite(values, field)
 
     def rows(self, message: JointTrajectory, field: str) -> np.ndarray | None:
         """Return `field` of all points, one row a point in the robot's order; none given: None."""
@@ -88,8 +92,14 @@ class JointMap:
         return self._order
 
     def message(self, stamp: Time, **fields: np.ndarray) -> JointState:
-        """Make a JointState with `fields` (position, velocity, effort) in the robot's order."""
-        message = JointState(name=self.names)
+        """
+        Return a JointState with `fields` (position, velocity, effort) in the robot's order.
+
+        It is to be published at once: the next call with the same fields uses it again.
+        """
+        message = self._messages.get(tuple(fields))
+        if message is None:
+            message = self._messages[tuple(fields)] = JointState(name=self.names)
         message.header.stamp = stamp
         for field, values in fields.items():
             # an array is taken over as it is; anything else rclpy checks entry by entry

@@ -52,8 +52,9 @@ class Recorder(Node):
 
     def forget(self) -> None:
         """Begin the recording anew."""
-        for kept in (*self._raw.values(), *self.arrivals.values()):
+        for topic, kept in self._raw.items():
             kept.clear()
+            self.arrivals[topic].clear()
 
     def last(self, topic: str, joints: JointMap, field: str) -> tuple[int, np.ndarray]:
         """Return stamp in ns and `field` of the newest message."""

@@ -231,6 +231,7 @@ class Simulator(Node):
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:
             self._pushes.add(message, self.stamp, self._wrench_duration)
+            self.health.accept()
         except ValueError as error:
             self.health.reject('~/external_wrench', error)
 
