@@ -112,6 +112,9 @@ setup(
             f'computed_torque_controller = {NAME}.nodes.computed_torque_controller:main',
             f'gravity_compensation_controller = {NAME}.nodes.gravity_compensation_controller:main',
             f'cartesian_controller = {NAME}.nodes.cartesian_controller:main',
+            f'joint_controller = {NAME}.nodes.joint_controller:main',
+            f'trajectory_publisher = {NAME}.nodes.trajectory_publisher:main',
+            f'robot_state = {NAME}.nodes.robot_state:main',
         ],
     },
 )

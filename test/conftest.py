@@ -16,12 +16,7 @@
 
 from importlib.util import find_spec
 
-from hypothesis import settings
-
-# The same examples every time: a red run can be repeated. For new ones:
-# pytest --hypothesis-profile=default --hypothesis-seed=random
-settings.register_profile('repeatable', derandomize=True, deadline=None)
-settings.load_profile('repeatable')
+import pytest
 
 ROS = find_spec('rclpy') is not None
 collect_ignore_glob = [] if ROS else ['test_nodes*.py', 'test_demo.py']
@@ -29,3 +24,20 @@ collect_ignore_glob = [] if ROS else ['test_nodes*.py', 'test_demo.py']
 
 def pytest_report_header():
     return [] if ROS else ['rclpy is not installed: the tests of the nodes are left out']
+
+
+@pytest.fixture
+def loop(tmp_path):
+    """Return a bench for nodes, see ros_loop."""
+    from ros_loop import Loop
+    with Loop(tmp_path) as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def peer():
+    """Return the shipped arm in Pinocchio: model and data."""
+    import pinocchio as pin
+    from ros_loop import URDF
+    model = pin.buildModelFromUrdf(str(URDF))
+    return model, model.createData()

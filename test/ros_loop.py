@@ -12,110 +12,42 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Nodes as processes of their own in a ROS domain of their own, and a node that watches them."""
+"""What the tests of the nodes share on top of multibody_ros.testing."""
 
 from __future__ import annotations
 
-from time import monotonic
-import warnings
-
-from diagnostic_msgs.msg import DiagnosticArray
-from multibody_ros.nodes.executor import make_executor
-from multibody_ros.nodes.messages import nanoseconds
-from multibody_ros.nodes.processes import free_domain, Processes
-from multibody_ros.nodes.recorder import DEEP
+from multibody_ros.nodes.messages import nanoseconds, time_message
+from multibody_ros.resources import resource
+from multibody_ros.testing import Bench
 import numpy as np
-import rclpy
-from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
-from sensor_msgs.msg import JointState
-
-with warnings.catch_warnings():
-    # lark, as the ROS wheels pin it, imports a module that Python deprecates
-    warnings.simplefilter('ignore', DeprecationWarning)
-    import rosidl_generator_py  # noqa: F401
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 #: the machine may be busy with other work: nothing here may depend on how fast it is
 PATIENT = {'command_timeout': 5.0, 'state_timeout': 5.0}
+CONFIG = resource('config/arm7.yaml')
+URDF = resource('urdf/arm7.urdf')
+JOINTS = [f'joint{k}' for k in range(1, 8)]
+START = np.array([0.0, 0.5, 0.0, -1.4, 0.0, 0.9, 0.0])
+FRICTIONLESS = {f'physics.{kind}.{name}': 0.0 for kind in ('friction', 'damping')
+                for name in JOINTS}
 
 
-class Loop(Processes):
-    """Starts nodes, talks with them, and ends them."""
+class Loop(Bench):
+    """A bench with the shipped arm."""
 
-    def __init__(self, monkeypatch, folder):
-        """Take a free domain and a folder for the logs."""
-        super().__init__()
-        self.domain = free_domain()
-        monkeypatch.setenv('ROS_DOMAIN_ID', str(self.domain))
-        monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-        monkeypatch.setenv('ROS_LOG_DIR', str(folder))
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self.node = Node('tester')
-        self.executor = make_executor()
-        self.executor.add_node(self.node)
-        self.states = self.listen(JointState, 'joint_states')
-        self.reports = self.listen(DiagnosticArray, '/diagnostics')
-
-    def listen(self, kind, topic):
-        """Return the list that fills with the messages of a topic."""
-        messages = []
-        self.node.create_subscription(kind, topic, messages.append, DEEP)
-        return messages
-
-    def talk(self, kind, topic):
-        """Return a publisher once somebody listens."""
-        publisher = self.node.create_publisher(kind, topic, DEEP)
-        self.wait(lambda: publisher.get_subscription_count() > 0, f'nobody listens to {topic}')
-        return publisher
-
-    def insist(self, publisher, message, done, complaint):
-        """Publish until `done()`: a listener may not have discovered the publisher yet."""
-        last = [-1.0]
-
-        def again():
-            if monotonic() - last[0] > 0.2:
-                publisher.publish(message)
-                last[0] = monotonic()
-            return done()
-
-        return self.wait(again, complaint)
-
-    def wait(self, done, complaint, seconds=30.0):
-        """Spin until `done()`, and return what it returned."""
-        end = monotonic() + seconds
-        while True:
-            result = done()
-            if result:
-                return result
-            assert self.ended() is None, self.ended()
-            assert monotonic() < end, f'{complaint} after {seconds:g} s'
-            self.executor.spin_once(timeout_sec=0.1)
-
-    def call(self, kind, name, request):
-        """Return the answer of a service."""
-        client = self.node.create_client(kind, name)
-        self.wait(client.service_is_ready, f'no service {name}')
-        future = client.call_async(request)
-        return self.wait(lambda: future.done() and future.result(), f'no answer of {name}')
+    def closed(self, controller, parameters=None, **physics):
+        """Start simulator, in lock-step, and controller; the first state is answered."""
+        self.simulate(URDF, [CONFIG], **physics)
+        child = self.start(controller, {'state_timeout': 3600.0, **(parameters or {})}, [CONFIG])
+        self.wait_for_commands()
+        return child
 
     def pass_time(self, seconds):
-        """Return the states of the next `seconds` of the robot's own time."""
+        """Return the states of the next `seconds` of a robot that runs freely."""
         self.states.clear()
         self.wait(lambda: self.states and stamp(self.states[-1]) - stamp(self.states[0])
                   >= seconds, 'the joint states stopped', 30.0 + seconds)
         return list(self.states)
-
-    def last_health(self, name):
-        """Return the newest report of a node as {key: text}, empty before there is one."""
-        for status in reversed([s for m in self.reports for s in m.status]):
-            if status.name == name:
-                return {item.key: item.value for item in status.values}
-        return {}
-
-    def health(self, name):
-        """Return the next report of a node."""
-        self.reports.clear()
-        return self.wait(lambda: self.last_health(name), f'no report of {name}')
 
     def refused(self, publisher, message, name, reason):
         """Publish until the node has counted a refusal for this reason."""
@@ -127,11 +59,15 @@ class Loop(Processes):
 
         self.insist(publisher, message, counted, f'{reason!r} was not counted')
 
-    def __exit__(self, *_):
-        """End the processes, then the node."""
-        super().__exit__()
-        self.node.destroy_node()
-        rclpy.try_shutdown()
+
+def trajectory(start, seconds, goal, names=JOINTS):
+    """Ask for rest at `goal`, `seconds` after the stamp `start`; 0: from now on."""
+    point = JointTrajectoryPoint(positions=[float(x) for x in goal])
+    point.time_from_start.sec = int(seconds)
+    point.time_from_start.nanosec = round((seconds - int(seconds)) * 1e9)
+    message = JointTrajectory(joint_names=list(names), points=[point])
+    message.header.stamp = time_message(round(start * 1e9))
+    return message
 
 
 def stamp(message):
@@ -143,3 +79,9 @@ def values(messages, field, names):
     """Return one row a message, columns as in `names`."""
     return np.array([[dict(zip(m.name, getattr(m, field)))[name] for name in names]
                      for m in messages])
+
+
+def minimum_jerk(s):
+    """Return the profile of a motion from rest to rest, the quintic through both ends."""
+    s = np.clip(s, 0.0, 1.0)
+    return 10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5

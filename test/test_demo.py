@@ -71,11 +71,14 @@ def nodes(pid):
 
 def test_demo_prints_a_table_and_draws_a_plot(tmp_path):
     plot = tmp_path / 'new' / 'motion.png'
-    process = demo('--seconds', '3', '--plot', str(plot))
+    process = demo('--seconds', '4', '--rate', '250', '--plot', str(plot))
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, out + err
     assert re.search(r'^rate +[\d.]+ Hz', out, re.MULTILINE)
     assert re.search(r'^round trip +\d+ us', out, re.MULTILINE)
+    assert re.search(r'^jitter +\d+ us', out, re.MULTILINE)
+    assert re.search(r'^real time +[\d.]+ ', out, re.MULTILINE)
+    assert re.search(r'kg more at the last link from 1.6 s on, a push of [\d.]+ N at 2.8 s', out)
     for k in range(1, 8):
         rms, largest, way = map(float, re.search(
             rf'^joint{k} +([\d.]+) mrad +([\d.]+) mrad +([\d.]+) rad', out, re.MULTILINE).groups())

@@ -85,6 +85,9 @@ class Law:
     law begins anew.
     """
 
+    effort = Setting()
+    rates = Setting()
+
     def __init__(self, robot: Robot, safety: Safety | None, settings: Mapping[str, Array],
                  reference: Mapping[str, int], errors: int = 0, tracking: ArrayLike = math.inf,
                  notes: int = 0, kind: str = '') -> None:

@@ -12,27 +12,29 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Operational space control as a node: guides one link to target poses."""
+"""Control of one link in operational space as a node: target poses and wrenches."""
 
 from __future__ import annotations
 
 import sys
+from typing import Any, Callable
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 import numpy as np
+from std_msgs.msg import Float64
 
 from .controller import Controller
 from .executor import run_node
-from .messages import MessageError, pose_matrix, pose_message
-from .parameters import declare
-from .qos import STREAM, TARGET
-from ..control import CartesianControl, pose_error
+from .messages import MessageError, pose_matrix, pose_message, twist_message, wrench_vector
+from .observers import listened
+from .parameters import declare, declare_choice
+from .qos import TARGET
+from ..arguments import known
+from ..control import CartesianControl, CartesianImpedance, pose_error
 from ..control.rotation import log_rotation
 from ..control.trajectory import PoseTrajectory
-
-#: peak of the minimum-jerk profile's speed over its mean
-PEAK = 1.875
+from ..control.trajectory.motion import PEAK_SPEED
 
 
 class CartesianController(Controller):
@@ -42,63 +44,125 @@ class CartesianController(Controller):
         """Name the node."""
         super().__init__('cartesian_controller')
 
-    def setup(self) -> None:
-        """Declare frames, gains and speeds, and open the topics."""
+    def setup(self) -> Any:
+        """Declare frames, gains and speeds, open the topics, make the law."""
         links = self.robot.link_names
         self._link = declare(self, 'end_effector_frame', links[-1], 'link to guide')
         self._base = declare(self, 'base_frame', links[0], 'link current_pose is given in')
         for link in (self._link, self._base):
-            if link not in links:
-                raise ValueError(f'robot {self.robot.name!r} has no link {link!r}, only: '
-                                 + ', '.join(links))
-        self._kp = self._pair('stiffness', 100.0, 'stiffness in 1/s^2')
-        self._kd = self._pair('damping', 20.0, 'damping in 1/s')
-        self._null_kp = declare(self, 'nullspace.stiffness', 10.0,
-                                'pull to the pose at the start, in the null space, in 1/s^2',
-                                0.0, 1e6)
-        self._null_kd = declare(self, 'nullspace.damping', 6.0,
-                                'damping in the null space in 1/s', 0.0, 1e4)
-        self._speed = declare(self, 'max_speed.linear', 0.25, 'peak speed in m/s', 1e-6, 100.0)
-        self._turn_speed = declare(self, 'max_speed.angular', 1.0, 'peak turning speed in rad/s',
-                                   1e-6, 100.0)
-        self._current = self.create_publisher(PoseStamped, '~/current_pose', STREAM)
-        self.create_subscription(PoseStamped, '~/target_pose', self._on_target, TARGET)
+            known(self.robot.name, 'link', link, links)
+        self._soft = declare_choice(self, 'law', 'operational_space', 'law of the controller',
+                                    ('operational_space', 'impedance')) == 'impedance'
+        directions = declare(self, 'directions', 'pose',
+                             'what is guided: pose, position, orientation, or some of x y z rx '
+                             'ry rz with spaces between')
+        self._forced = declare(self, 'force_directions', '',
+                               'directions of the base along which ~/target_wrench is exerted, '
+                               'some of x y z rx ry rz with spaces between').split()
+        self._declare_gains()
+        self._pose = self.send(PoseStamped, '~/current_pose')
+        self._twist = self.send(TwistStamped, '~/current_twist')
+        self._margin = self.send(Float64, '~/singularity_margin')
+        self.receive(PoseStamped, '~/target_pose', self._on_pose, TARGET)
+        self.receive(WrenchStamped, '~/target_wrench', self._on_wrench, TARGET)
+        chosen = directions.split() if ' ' in directions else directions
+        options: dict[str, Any] = {'posture': self.robot.neutral(), 'directions': chosen,
+                                   'safety': self.safety}
+        if self._soft and self._forced:
+            raise ValueError('force_directions need the law operational_space')
+        law: Any
+        if self._soft:
+            law = CartesianImpedance(self.robot, self._link, **options)
+        else:
+            friction = declare(self, 'friction_compensation', True,
+                               "feed the URDF's friction at the desired velocity forward")
+            law = CartesianControl(self.robot, self._link, friction=friction,
+                                   force_directions=self._forced, **options)
+        declare(self, 'damped_below', float(law.damped_below[0]),
+                'mobility below which a direction counts as lost and is damped, relative; see '
+                '~/singularity_margin', 1e-9, 1e3, changeable=True)
+        return law
+
+    def _declare_gains(self) -> None:
+        stiffness, damping = ((400.0, 30.0), (40.0, 3.0)) if self._soft else (
+            (100.0, 100.0), (20.0, 20.0))
+        units = (('N/m', 'N s/m'), ('N m/rad', 'N m s/rad')) if self._soft else (
+            ('1/s^2', '1/s'), ('1/s^2', '1/s'))
+        for k, part in enumerate(('linear', 'angular')):
+            declare(self, f'stiffness.{part}', stiffness[k], f'{part} stiffness in {units[k][0]}',
+                    0.0, 1e6, changeable=True)
+            declare(self, f'damping.{part}', damping[k], f'{part} damping in {units[k][1]}',
+                    0.0, 1e6, changeable=True)
+        declare(self, 'nullspace.stiffness', 10.0,
+                'pull to the pose at the start, in the null space, in 1/s^2', 0.0, 1e6,
+                changeable=True)
+        declare(self, 'nullspace.damping', 6.0, 'damping in the null space in 1/s', 0.0, 1e4,
+                changeable=True)
+        declare(self, 'max_speed.linear', 0.25, 'peak speed in m/s', 1e-6, 100.0, changeable=True)
+        declare(self, 'max_speed.angular', 1.0, 'peak turning speed in rad/s', 1e-6, 100.0,
+                changeable=True)
+
+    def tune(self, value: Callable[[str], Any]) -> None:
+        """Take over gains and speeds."""
+        kp, kd = (np.repeat([value(f'{name}.linear'), value(f'{name}.angular')], 3)
+                  for name in ('stiffness', 'damping'))
+        if self._soft:
+            self.law.stiffness, self.law.damping = np.diag(kp), np.diag(kd)
+        else:
+            self.law.kp, self.law.kd = kp, kd
+        self.law.posture_kp = value('nullspace.stiffness')
+        self.law.posture_kd = value('nullspace.damping')
+        self.law.damped_below = value('damped_below')
+        self._speeds = value('max_speed.linear'), value('max_speed.angular')
 
     def begin(self) -> None:
-        """Hold the present pose."""
-        T_WE = self.robot.pose(self.q, self._link)
-        self.law = CartesianControl(
-            self.robot, self._link, PoseTrajectory(T_WE, T_WE), self._kp, self._kd,
-            posture=self.q, posture_kp=self._null_kp, posture_kd=self._null_kd, friction=False)
+        """Hold the present pose, push no more."""
+        here = self.robot.pose(self.q, self._link)
+        self.law.trajectory = PoseTrajectory(here, here)
+        self.law.posture[:] = self.q
+        if self._forced:
+            self.law.wrench = np.zeros(6)
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
-        """Publish where the link is."""
-        if self._current.get_subscription_count():
+        """Publish where the link is, how it moves, how far from a singularity."""
+        if listened(self._pose) or listened(self._twist):
             T_WB = self.robot.pose(self.q, self._base)
             T_BE = np.linalg.inv(T_WB) @ self.robot.pose(self.q, self._link)
-            message = PoseStamped(pose=pose_message(T_BE, log_rotation(T_BE[:3, :3])))
-            message.header.stamp, message.header.frame_id = stamp, self._base
-            self._current.publish(message)
+            pose = PoseStamped(pose=pose_message(T_BE, log_rotation(T_BE[:3, :3])))
+            pose.header.stamp, pose.header.frame_id = stamp, self._base
+            self._pose.publish(pose)
+            R_BW = T_WB[:3, :3].T
+            twist = TwistStamped(twist=twist_message(
+                R_BW, self.robot.velocity(self.q, self.v, self._link)))
+            twist.header.stamp, twist.header.frame_id = stamp, self._base
+            self._twist.publish(twist)
+        if listened(self._margin):
+            self._margin.publish(Float64(data=self.law.margin))
 
-    def _on_target(self, message: PoseStamped) -> None:
-        try:
-            self.beginning()
-            frame = message.header.frame_id
-            if frame not in self.robot.link_names:
-                raise MessageError(f'frame_id {frame!r} is no link of {self.robot.name!r}, only: '
-                                   + ', '.join(self.robot.link_names))
-            T_WD = self.robot.pose(self.q, frame) @ pose_matrix(message.pose)
-            start = self.law.trajectory.sample(self.t)[0]
-            way = pose_error(start, T_WD)
-            duration = PEAK * max(float(np.linalg.norm(way[:3])) / self._speed,
-                                  float(np.linalg.norm(way[3:])) / self._turn_speed)
-            self.law.trajectory = PoseTrajectory(start, T_WD, self.t, duration)
-        except ValueError as error:
-            self.health.reject('~/target_pose', error)
+    def _frame(self, frame: str) -> np.ndarray:
+        """Return the pose of a target's frame, which must be a link of the robot."""
+        if frame not in self.robot.link_names:
+            raise MessageError(f'frame_id {frame!r} is no link of {self.robot.name!r}, only: '
+                               + ', '.join(self.robot.link_names))
+        T: np.ndarray = self.robot.pose(self.q, frame)
+        return T
 
-    def _pair(self, name: str, default: float, description: str) -> list[float]:
-        return [declare(self, f'{name}.{part}', default, f'{description} ({part})', 0.0, 1e6)
-                for part in ('linear', 'angular') for _ in range(3)]
+    def _on_pose(self, message: PoseStamped) -> None:
+        self.beginning()
+        T_WD = self._frame(message.header.frame_id) @ pose_matrix(message.pose)
+        start = self.law.trajectory.sample(self.t)[0]
+        way = pose_error(start, T_WD)
+        duration = PEAK_SPEED * max(float(np.linalg.norm(way[:3])) / self._speeds[0],
+                                    float(np.linalg.norm(way[3:])) / self._speeds[1])
+        self.law.trajectory = PoseTrajectory(start, T_WD, self.t, duration)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        self.beginning()
+        R_WF = self._frame(message.header.frame_id)[:3, :3]
+        wrench = wrench_vector(message.wrench)
+        if not self._forced:
+            raise MessageError('no direction is force controlled: set force_directions')
+        self.law.wrench = np.concatenate([R_WF @ wrench[:3], R_WF @ wrench[3:]])
 
 
 def main() -> int:

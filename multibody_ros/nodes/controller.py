@@ -17,21 +17,25 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import Any
+from typing import Any, Callable
 
 from builtin_interfaces.msg import Time
 import numpy as np
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
 
+from .anatomy import TermPublishers
 from .description import declare_description, described_text, load_robot
+from .guard import declare_guard, safety, take_over_limits
 from .health import ERROR, Health, OK, WARN
 from .messages import JointMap, MessageError, nanoseconds
-from .parameters import declare
+from .parameters import declare, Tuning
+from .payload import PayloadParameters
 from .qos import LATCHED, NEWEST, REQUEST, STREAM
-from ..control.bounds import bounded
-from ..control.trajectory import minimum_jerk
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
@@ -41,21 +45,17 @@ class Controller(LifecycleNode):
     Runs when a state arrives, takes time from its stamp, answers with the same stamp.
 
     Configure loads the robot, activate begins at the present pose, deactivate stops answering.
-    A kind of controller says in `setup` what it needs of the robot, in `begin` how it starts from
-    a state, and has its law in `self.law`.
+    A kind of controller makes its law in `setup`, says in `begin` how it starts from a state and
+    in `tune` how parameters get into the law.
     """
 
     def __init__(self, name: str) -> None:
         """Declare the common parameters and, with autostart, start as soon as there is a robot."""
         super().__init__(name)
         declare_description(self)
-        self.state_timeout = declare(
-            self, 'state_timeout', 0.1,
-            'seconds without a state after which this is reported; more than that from stamp to '
-            'stamp is a new beginning', 0.001, 3600.0)
-        self.ramp_time = declare(
-            self, 'ramp_time', 0.5,
-            'seconds in which feedback grows from nothing to full after the start', 0.0, 60.0)
+        declare(self, 'state_timeout', 0.1,
+                'seconds without a state after which this is reported; more than that from stamp '
+                'to stamp is a new beginning', 0.001, 3600.0, changeable=True)
         self.carried = declare(
             self, 'robot_compensates_gravity', False,
             'the robot adds gravity torque itself: leave it out of the command')
@@ -64,33 +64,67 @@ class Controller(LifecycleNode):
             "publish ~/commands as Float64MultiArray too, for ros2_control's "
             'forward_command_controller')
         self.autostart = declare(self, 'autostart', True, 'configure and activate by itself')
+        declare_guard(self)
+        self._tuning = Tuning(self, self._take_over)
         self.robot: Any = None
         self.law: Any = None
         self.active = False
         self.q = self.v = np.zeros(0)
         self.t = 0.0
+        self._mine: list[Callable[[], object]] = []
         self._epoch: int | None = None
         self._stamp = 0
         self._arrival = 0.0
         self._answered = 0
+        self._told = ''
         self._reported = (monotonic(), 0)
         self._text = described_text(self)
         self.health = Health(self, self._report)
         if not self._text:
-            self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
+            self.create_subscription(String, 'robot_description', self._on_description, LATCHED,
+                                     event_callbacks=self.health.watch('robot_description'))
         elif self.autostart:
             self._start()
 
-    def setup(self) -> None:
-        """Declare what depends on the robot and open topics; called by configure."""
+    def setup(self) -> Any:
+        """Declare what depends on the robot, open topics, return the law; part of configure."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Make the law that holds the present state; t = 0, self.q, self.v are set."""
-        raise NotImplementedError
+        """Prepare the law to hold the present state; t = 0, self.q, self.v are set."""
+
+    def tune(self, value: Callable[[str], Any]) -> None:
+        """Take over parameters of this kind of controller, all or none of them."""
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
         """Publish more than the command, where somebody listens."""
+
+    def send(self, kind: Any, topic: str, qos: QoSProfile = STREAM) -> Publisher:
+        """Return a publisher that lives until the clean-up."""
+        publisher = self.create_publisher(kind, topic, qos,
+                                          event_callbacks=self.health.watch_listeners(topic))
+        self._mine.append(lambda: self.destroy_publisher(publisher))
+        return publisher
+
+    def receive(self, kind: Any, topic: str, act: Callable[[Any], None], qos: QoSProfile,
+                counted: bool = True) -> None:
+        """Listen until the clean-up; what `act` raises ValueError for is refused and counted."""
+        def guarded(message: Any) -> None:
+            try:
+                act(message)
+            except ValueError as error:
+                self.health.reject(topic, error)
+            else:
+                if counted:
+                    self.health.accept()
+
+        subscription = self.create_subscription(kind, topic, guarded, qos,
+                                                event_callbacks=self.health.watch(topic))
+        self._mine.append(lambda: self.destroy_subscription(subscription))
+
+    def close_with(self, end: Callable[[], object]) -> None:
+        """Call `end` at the clean-up."""
+        self._mine.append(end)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the robot and open the topics."""
@@ -102,14 +136,23 @@ class Controller(LifecycleNode):
             self.robot = load_robot(self, self._text)
             self.joints = JointMap(self.robot)
             self.health.hardware = self.robot.name
-            self._commands = self.create_publisher(JointState, 'joint_commands', STREAM)
-            self._array = (self.create_publisher(Float64MultiArray, '~/commands', REQUEST)
+            self._commands = self.send(JointState, 'joint_commands')
+            self._array = (self.send(Float64MultiArray, '~/commands', REQUEST)
                            if self.array_commands else None)
-            self.setup()
+            self._terms = TermPublishers(self)
+            self.payload = PayloadParameters(self, self.robot, 0.5)
+            self.safety = safety(self, self.robot)
+            self.law = self.setup()
             self._warm_up()
-            self.create_subscription(JointState, 'joint_states', self._on_state, NEWEST)
+            self._tuning.now()
+            self.payload.settle()
+            self._tuning.ready = True
+            service = self.create_service(Trigger, '~/resume', self._on_resume)
+            self.close_with(lambda: self.destroy_service(service))
+            self.receive(JointState, 'joint_states', self._on_state, NEWEST, counted=False)
         except Exception as error:
             # rclpy swallows what a transition raises: say it here
+            self.health.reject('robot_description', error)
             self.get_logger().error(f'cannot configure: {error}')
             self._close()
             return FAILURE
@@ -145,30 +188,33 @@ class Controller(LifecycleNode):
         """Return the stamp of t = 0 in ns; nothing can be asked of a controller before."""
         if not self.active or self._epoch is None:
             raise MessageError('the controller is not active or has seen no joint state')
+        if self.law.stopped:
+            raise MessageError(f'the controller has stopped ({self.law.stopped}): call ~/resume')
         return self._epoch
 
     def _close(self) -> None:
-        self.active = False
+        self.active = self._tuning.ready = False
         self.robot = self.law = None
-        for subscription in list(self.subscriptions):
-            if not subscription.topic_name.endswith('robot_description'):
-                self.destroy_subscription(subscription)
-        for publisher in list(self.publishers):
-            if publisher.topic_name.endswith('joint_commands') or \
-                    publisher.topic_name.startswith(self.get_fully_qualified_name()):
-                self.destroy_publisher(publisher)
+        for end in self._mine:
+            end()
+        self._mine.clear()
 
     def _warm_up(self) -> None:
         """Compile what the loop calls now: the first states must not wait for it."""
-        self.q, self.v = self.robot.neutral(), np.zeros(self.robot.nv)
+        self.q, self.v, self.t = self.robot.neutral(), np.zeros(self.robot.nv), 0.0
         self.begin()
         self.law.torque(0.0, self.q, self.v)
-        self.robot.bias_torque(self.q, self.v)
         self.robot.gravity_torque(self.q)
 
     def _start(self) -> None:
         if self.trigger_configure() == SUCCESS:
             self.trigger_activate()
+
+    def _take_over(self, value: Callable[[str], Any]) -> None:
+        self.payload.take_over(value, self.t)
+        take_over_limits(value, self.robot, self.law)
+        self.tune(value)
+        self.state_timeout = value('state_timeout')
 
     def _on_description(self, message: String) -> None:
         if self.robot is not None:
@@ -179,42 +225,52 @@ class Controller(LifecycleNode):
         if self.autostart:
             self._start()
 
+    def _on_resume(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._epoch = None
+        response.success, response.message = True, 'holding the present pose'
+        return response
+
     def _on_state(self, message: JointState) -> None:
         if not self.active:
             return
-        try:
-            self.q = self.joints.read(message, 'position')
-            self.v = self.joints.read(message, 'velocity')
-            self._answer(message.header.stamp)
-        except MessageError as error:
-            self.health.reject('joint_states', error)
-        except ValueError as error:
-            self.health.reject('command', error)
+        ns = nanoseconds(message.header.stamp)
+        q = self.joints.read(message, 'position')
+        if len(message.velocity):
+            v = self.joints.read(message, 'velocity')
+        elif self._epoch is None or ns <= self._stamp:
+            v = np.zeros_like(q) if self._epoch is None else self.v
+        else:
+            v = self.robot.difference(self.q, q) / (1e-9 * (ns - self._stamp))
+        if not ns:
+            raise MessageError('the stamp is zero: a controller takes its time from the states')
+        self.q, self.v = q, v
+        self._answer(message.header.stamp, ns)
 
-    def _answer(self, stamp: Time) -> None:
-        ns = nanoseconds(stamp)
+    def _answer(self, stamp: Time, ns: int) -> None:
         gap = 1e-9 * (ns - self._stamp)
         if self._epoch is None or not 0.0 <= gap <= self.state_timeout:
             if self._epoch is not None:
                 self.get_logger().warning(
                     (f'{gap:.3f} s between two states' if gap > 0.0 else 'time went back')
                     + ': holding the present pose')
-            self._epoch, self.t = ns, 0.0
+            self._epoch, self.t, self._told = ns, 0.0, ''
+            self.payload.settle()
+            self.law.start()
             self.begin()
         self._stamp, self._arrival = ns, monotonic()
         self.t = (ns - self._epoch) * 1e-9
+        self.payload.advance(self.t)
         tau = self.law.torque(self.t, self.q, self.v)
-        if self.t < self.ramp_time:
-            # M a + (C v + g) with a growing from zero: bumpless whatever the law
-            s = minimum_jerk(self.t / self.ramp_time)[0]
-            tau = bounded(self.robot, s * tau + (1.0 - s) * self.robot.bias_torque(self.q, self.v),
-                          self.t)
+        if self.law.stopped and not self._told:
+            self._told = self.law.stopped
+            self.get_logger().error(f'safe stop, call ~/resume to go on: {self._told}')
         if self.carried:
             tau = tau - self.robot.gravity_torque(self.q)
         self._commands.publish(self.joints.message(stamp, effort=tau))
         if self._array is not None:
             self._array.publish(Float64MultiArray(data=tau.tolist()))
         self._answered += 1
+        self._terms.publish(stamp)
         self.publish_details(stamp, tau)
 
     def _report(self) -> tuple[bytes, str, dict[str, object]]:
@@ -226,6 +282,10 @@ class Controller(LifecycleNode):
             'commands per second': f'{(self._answered - answered) / (now - before):.1f}'}
         if not self.active:
             return WARN, 'not active', values
+        if self.law.stopped:
+            return ERROR, f'safe stop: {self.law.stopped}', values
         if now - self._arrival > self.state_timeout:
             return ERROR, f'no joint state for {now - self._arrival:.1f} s', values
+        if self.count_publishers('joint_states') > 1:
+            return WARN, 'several publishers on joint_states', values
         return OK, 'answering', values

@@ -29,11 +29,17 @@ def table(result: Result) -> str:
     """Return rate, latency and the tracking error of every joint as text."""
     width = max(5, *(len(name) for name in result.joints))
     lines = [
-        f'{result.robot}: {result.t[-1]:.1f} s of computed torque over ROS 2, two processes', '',
+        f'{result.robot}: {result.t[-1]:.1f} s of computed torque over ROS 2, two processes',
+        f'{result.payload[0]:.2f} kg more at the last link from {result.payload[1]:.1f} s on, a '
+        f'push of {result.push[0]:.1f} N at {result.push[1]:.1f} s', '',
         f'rate        {result.rate:7.1f} Hz   of {result.wanted_rate:g} Hz wanted',
         f'answered    {100.0 * result.answered:7.1f} %    of the states got a command',
         f'round trip  {result.latency[0]:7.0f} us   from state to command, the median',
-        f'            {result.latency[1]:7.0f} us   at the 99th percentile', '',
+        f'            {result.latency[1]:7.0f} us   at the 99th percentile',
+        f'jitter      {result.jitter[0]:7.0f} us   from period to period, the median',
+        f'            {result.jitter[1]:7.0f} us   at the 99th percentile, '
+        f'{result.jitter[2]:.0f} at most',
+        f'real time   {result.real_time_factor:7.3f}      simulated seconds per second', '',
         f'{"joint":<{width}}  {"error rms":>13}  {"error max":>13}  {"way":>10}  {"effort":>14}']
     for i, name in enumerate(result.joints):
         e = 1e3 * np.abs(result.error[:, i])
@@ -62,6 +68,8 @@ def plot(result: Result, path: Path) -> None:
         axis.set_ylabel(label)
         axis.grid(alpha=0.3)
         axis.margins(x=0.0)
+        for moment in (result.payload[1], result.push[1]):
+            axis.axvline(moment, color='0.6', linewidth=0.8, linestyle=':')
     figure.legend(lines, result.joints, loc='outside right upper', frameon=False)
     axes[0].set_title(f'{result.robot}: computed torque over ROS 2 at {result.rate:.0f} Hz')
     axes[-1].set_xlabel('time (s)')

@@ -23,9 +23,12 @@ from time import monotonic
 from typing import Any, Callable
 
 from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import WrenchStamped
 from multibody_ros import load_urdf
 import numpy as np
+from rcl_interfaces.srv import SetParametersAtomically
 import rclpy
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -44,6 +47,9 @@ PATIENCE = 30.0
 NOTICE = 0.5
 #: waypoints of the motion per second
 DENSITY = 10
+#: when the arm gets a load and a push, as shares of the motion; how much, as shares of its mass
+#: and weight
+LOAD_AT, PUSH_AT, LOAD, PUSH = 0.4, 0.7, 0.05, 0.02
 #: the motion may take this many times as long as it should, on a machine with other work
 SLOWEST = 10.0
 
@@ -63,6 +69,12 @@ class Result:
     wanted_rate: float
     answered: float
     latency: tuple[float, float]
+    #: distance of the time between two states from the period: median, 99th percentile, largest
+    jitter: tuple[float, float, float]
+    real_time_factor: float
+    #: kg, from which time on; N, at which time
+    payload: tuple[float, float]
+    push: tuple[float, float]
 
 
 def record(description: Path | None, seconds: float, rate: float) -> Result:
@@ -71,7 +83,8 @@ def record(description: Path | None, seconds: float, rate: float) -> Result:
     files = [resource('config/arm7.yaml')] if description is None else []
     robot = load_urdf(path)
     with Processes() as processes:
-        processes.start('simulator', {'description_file': path, 'update_rate': rate}, files)
+        processes.start('simulator', {'description_file': path, 'update_rate': rate,
+                                      'payload.ramp_time': 0.5}, files)
         processes.start(CONTROLLER, files=files)
         # our own handlers: Ctrl-C must reach the code that ends the processes
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
@@ -95,6 +108,13 @@ class _Run:
         self._executor.add_node(self._recorder)
         self._requests = self._recorder.create_publisher(
             JointTrajectory, f'{CONTROLLER}/joint_trajectory', REQUEST)
+        self._pushes = self._recorder.create_publisher(
+            WrenchStamped, 'simulator/external_wrench', REQUEST)
+        self._loads = [self._recorder.create_client(
+            SetParametersAtomically, f'{node}/set_parameters_atomically')
+            for node in ('simulator', CONTROLLER)]
+        mass = float(np.sum(robot.parameters[::10]))
+        self._load, self._force = LOAD * mass, PUSH * mass * 9.81
 
     def follow(self, seconds: float) -> tuple[int, float]:
         """Wait for the loop, let it follow the motion; return its first stamp, seconds taken."""
@@ -102,7 +122,10 @@ class _Run:
         _say('waiting for simulator and controller ...')
         if not self._spin(lambda: min(recorder.count('joint_states'),
                                       recorder.count('joint_commands'),
-                                      self._requests.get_subscription_count()) > 0, PATIENCE):
+                                      self._requests.get_subscription_count(),
+                                      self._pushes.get_subscription_count(),
+                                      *(x.service_is_ready() for x in self._loads)) > 0,
+                          PATIENCE):
             raise RuntimeError(f'no control loop after {PATIENCE:g} s: '
                                f'{recorder.count("joint_states")} joint states and '
                                f'{recorder.count("joint_commands")} commands seen')
@@ -114,18 +137,36 @@ class _Run:
         began = monotonic()
         start = here + round(NOTICE * 1e9)
         self._requests.publish(_request(self._joints.names, self._motion, start))
+        self._pushes.publish(self._push(start + round(PUSH_AT * seconds * 1e9)))
         end = start + round(seconds * 1e9)
+        loaded = False
         while recorder.last_stamp('joint_states') < end:
             if monotonic() - began > SLOWEST * (NOTICE + seconds):
                 raise RuntimeError(f'less than {seconds:g} s of motion after '
                                    f'{monotonic() - began:.0f} s')
             passed = max(0.0, 1e-9 * (recorder.last_stamp('joint_states') - start))
+            if passed >= LOAD_AT * seconds and not loaded:
+                loaded = True
+                self._give_load()
             _say(f'{passed:.0f} of {seconds:g} s, {recorder.count("joint_states")} states, '
                  f'{recorder.count("joint_commands")} commands')
-            self._spin(lambda: recorder.last_stamp('joint_states') >= end, 1.0)
+            self._spin(lambda: recorder.last_stamp('joint_states') >= end, 0.2)
         took = monotonic() - began
         _say('')
         return start, took
+
+    def _give_load(self) -> None:
+        """Let the robot carry a load from now on, and the controller know of it."""
+        mass = Parameter('payload.mass', value=self._load).to_parameter_msg()
+        for client in self._loads:
+            client.call_async(SetParametersAtomically.Request(parameters=[mass]))
+
+    def _push(self, stamp: int) -> WrenchStamped:
+        message = WrenchStamped()
+        message.header.stamp = time_message(stamp)
+        message.header.frame_id = self._robot.link_names[-1]
+        message.wrench.force.y = self._force
+        return message
 
     def _spin(self, done: Callable[[], bool], limit: float) -> bool:
         end = monotonic() + limit
@@ -152,7 +193,16 @@ class _Run:
             self._robot.name, tuple(joints.names),
             tuple(kinds[name] == 'prismatic' for name in joints.names), t, q[during], error,
             effort[during], len(stamps) / took, rate, float(np.isin(stamps, answers).mean()),
-            (p50, p99))
+            (p50, p99), _jitter(recorder.arrivals['joint_states'], 1.0 / rate),
+            1e-9 * float(stamps[-1] - stamps[0]) / took, (self._load, LOAD_AT * seconds),
+            (self._force, PUSH_AT * seconds))
+
+
+def _jitter(arrivals: list[float], period: float) -> tuple[float, float, float]:
+    """Return how far the times between arrivals are from the period, in us."""
+    off = 1e6 * np.abs(np.diff(arrivals) - period)
+    p50, p99 = np.percentile(off, [50, 99])
+    return float(p50), float(p99), float(off.max())
 
 
 def motion(robot: Any, centre: np.ndarray, seconds: float) -> SineTrajectory:

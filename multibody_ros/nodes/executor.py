@@ -66,4 +66,4 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None = None) -> in
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
-    return 0
+    return getattr(node, 'exit_status', 0)

@@ -17,10 +17,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any, Callable
 
 from .controller import Controller
 from .executor import run_node
-from .parameters import declare_per_joint
+from .parameters import declare, declare_per_joint
 from ..control import GravityCompensation
 
 
@@ -31,15 +32,18 @@ class GravityCompensationController(Controller):
         """Name the node."""
         super().__init__('gravity_compensation_controller')
 
-    def setup(self) -> None:
-        """Declare the damping of every joint."""
-        self._damping = declare_per_joint(
+    def setup(self) -> GravityCompensation:
+        """Declare the damping of every joint and make the law, which has no memory."""
+        damping = declare_per_joint(
             self, 'damping.{joint}', self.robot.joint_names, 0.0,
-            'damping in N m s/rad or N s/m', 0.0, 1e6)
+            'damping in N m s/rad or N s/m', 0.0, 1e6, changeable=True)
+        share = declare(self, 'friction_compensation', 0.0,
+                        "share of the URDF's friction that is made up for", 0.0, 0.99)
+        return GravityCompensation(self.robot, damping, friction=share, safety=self.safety)
 
-    def begin(self) -> None:
-        """Make the law, which has no memory."""
-        self.law = GravityCompensation(self.robot, self._damping)
+    def tune(self, value: Callable[[str], Any]) -> None:
+        """Take over the damping."""
+        self.law.damping = [value(f'damping.{joint}') for joint in self.robot.joint_names]
 
 
 def main() -> int:

@@ -17,12 +17,14 @@
 from __future__ import annotations
 
 from array import array
+import math
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose
+from geometry_msgs.msg import Pose, Twist, Wrench
 import numpy as np
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 
 class MessageError(ValueError):
@@ -39,15 +41,33 @@ class JointMap:
                 raise ValueError(f'joint {name!r} of robot {robot.name!r} has several '
                                  'coordinates, JointState carries one number a joint')
         self.names = list(robot.joint_names)
+        endless = {joint.name for joint in robot.model.joints if joint.kind == 'continuous'}
+        #: places of the joints that turn without end
+        self.turning = [i for i, name in enumerate(self.names) if name in endless]
+        self._messages: dict[tuple[str, ...], JointState] = {}
         self._last_names: list[str] | None = None
         self._order = np.arange(len(self.names))
 
     def read(self, message: JointState, field: str) -> np.ndarray:
         """Return `field` of `message` in the robot's joint order, every entry finite."""
-        values = np.array(getattr(message, field), dtype=np.float64)
-        if len(values) != len(message.name):
-            raise MessageError(f'{field} has {len(values)} entries for {len(message.name)} names')
-        return self.finite(values[self.order(message.name)], field)
+        given = getattr(message, field)
+        if len(given) != len(message.name):
+            raise MessageError(f'{field} has {len(given)} entries for {len(message.name)} names')
+        values = np.array(given, dtype=np.float64)[self.order(message.name)]
+        # a sum is finite only if every term is, and quicker than a look at every number
+        return values if math.isfinite(sum(given)) else self.finite(values, field)
+
+    def rows(self, message: JointTrajectory, field: str) -> np.ndarray | None:
+        """Return `field` of all points, one row a point in the robot's order; none given: None."""
+        rows = [np.array(getattr(point, field), dtype=np.float64) for point in message.points]
+        sizes = {len(row) for row in rows}
+        if sizes <= {0}:
+            return None
+        if sizes != {len(message.joint_names)}:
+            raise MessageError(f'every point needs {len(message.joint_names)} {field}, '
+                               f'they have {sorted(sizes)}')
+        order = self.order(message.joint_names)
+        return np.array([self.finite(row[order], field) for row in rows])
 
     def finite(self, values: np.ndarray, field: str) -> np.ndarray:
         """Return `values` (robot's order) or complain about the first that is not finite."""
@@ -72,8 +92,14 @@ class JointMap:
         return self._order
 
     def message(self, stamp: Time, **fields: np.ndarray) -> JointState:
-        """Make a JointState with `fields` (position, velocity, effort) in the robot's order."""
-        message = JointState(name=self.names)
+        """
+        Return a JointState with `fields` (position, velocity, effort) in the robot's order.
+
+        It is to be published at once: the next call with the same fields uses it again.
+        """
+        message = self._messages.get(tuple(fields))
+        if message is None:
+            message = self._messages[tuple(fields)] = JointState(name=self.names)
         message.header.stamp = stamp
         for field, values in fields.items():
             # an array is taken over as it is; anything else rclpy checks entry by entry
@@ -119,3 +145,29 @@ def pose_message(T: np.ndarray, half_turn: np.ndarray) -> Pose:
     o = pose.orientation
     o.x, o.y, o.z, o.w = x, y, z, float(np.cos(0.5 * angle))
     return pose
+
+
+def wrench_vector(wrench: Wrench) -> np.ndarray:
+    """Return [force; torque] of a message, every number finite."""
+    f, m = wrench.force, wrench.torque
+    numbers = np.array([f.x, f.y, f.z, m.x, m.y, m.z])
+    if not np.isfinite(numbers).all():
+        raise MessageError(f'wrench holds numbers that are not finite: {numbers.tolist()}')
+    return numbers
+
+
+def wrench_message(vector: np.ndarray) -> Wrench:
+    """Return [force; torque] as a message."""
+    wrench = Wrench()
+    f, m = wrench.force, wrench.torque
+    f.x, f.y, f.z, m.x, m.y, m.z = vector.tolist()
+    return wrench
+
+
+def twist_message(R: np.ndarray, vector: np.ndarray) -> Twist:
+    """Return [linear; angular] as a message, its axes turned by `R`."""
+    twist = Twist()
+    n, w = twist.linear, twist.angular
+    n.x, n.y, n.z = (R @ vector[:3]).tolist()
+    w.x, w.y, w.z = (R @ vector[3:]).tolist()
+    return twist

@@ -12,36 +12,94 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameters with a type, a range and a sentence."""
+"""Parameters with a type, a range and a sentence; some may change while the node runs."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Callable
 
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rcl_interfaces.msg import (
+    FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult)
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 
 def declare(node: Node, name: str, default: Any, description: str, lower: float | None = None,
-            upper: float | None = None) -> Any:
+            upper: float | None = None, changeable: bool = False) -> Any:
     """
-    Declare a parameter that is fixed once the node runs, and return its value.
+    Declare a parameter and return its value; it is fixed unless `changeable`.
 
     Its type is that of `default`; a number outside `lower` to `upper` is refused by rclpy.
     """
     if node.has_parameter(name):
         return node.get_parameter(name).value
-    descriptor = ParameterDescriptor(description=description, read_only=True)
+    descriptor = ParameterDescriptor(description=description, read_only=not changeable)
     if lower is not None and upper is not None:
-        descriptor.floating_point_range = [
-            FloatingPointRange(from_value=float(lower), to_value=float(upper))]
-    return node.declare_parameter(name, default, descriptor).value
+        if isinstance(default, int):
+            descriptor.integer_range = [IntegerRange(from_value=int(lower), to_value=int(upper))]
+        else:
+            descriptor.floating_point_range = [
+                FloatingPointRange(from_value=float(lower), to_value=float(upper))]
+    value = node.declare_parameter(name, default, descriptor).value
+    _check_finite(name, value)
+    return value
+
+
+def declare_choice(node: Node, name: str, default: str, description: str,
+                   choices: tuple[str, ...]) -> str:
+    """Declare a fixed parameter that is one of some words."""
+    value: str = declare(node, name, default, f'{description}: {", ".join(choices)}')
+    if value not in choices:
+        raise ValueError(f'parameter {name} is {value!r}, it must be one of: '
+                         + ', '.join(choices))
+    return value
 
 
 def declare_per_joint(node: Node, pattern: str, joints: tuple[str, ...],
                       defaults: float | list[float], description: str, lower: float,
-                      upper: float) -> list[float]:
+                      upper: float, changeable: bool = False) -> list[float]:
     """Declare one number a joint; `pattern` holds {joint}, for example 'gains.{joint}.p'."""
     each = defaults if isinstance(defaults, list) else [defaults] * len(joints)
     return [declare(node, pattern.format(joint=joint), default, f'{description} ({joint})',
-                    lower, upper) for joint, default in zip(joints, each)]
+                    lower, upper, changeable) for joint, default in zip(joints, each)]
+
+
+class Tuning:
+    """
+    The parameters of a node that may change while it runs, checked and taken over as a set.
+
+    `take_over` gets a function that returns the value a parameter is about to have; it raises
+    ValueError to refuse them all, and then nothing has changed.
+    """
+
+    def __init__(self, node: Node, take_over: Callable[[Callable[[str], Any]], None]) -> None:
+        """Refuse nothing before `ready`: parameters are still being declared."""
+        self._node = node
+        self._take_over = take_over
+        self.ready = False
+        node.add_on_set_parameters_callback(self._on_set)
+
+    def now(self) -> None:
+        """Take over the values as they are."""
+        self._take_over(lambda name: self._node.get_parameter(name).value)
+
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        new = {parameter.name: parameter.value for parameter in parameters}
+        try:
+            for name, value in new.items():
+                _check_finite(name, value)
+            if self.ready:
+                self._take_over(lambda name: new[name] if name in new
+                                else self._node.get_parameter(name).value)
+        except ValueError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+
+def _check_finite(name: str, value: Any) -> None:
+    """Complain about NaN and infinity, which pass rclpy's ranges or mean nothing."""
+    several = not isinstance(value, (str, bytes)) and hasattr(value, '__iter__')
+    numbers = [x for x in (value if several else [value]) if isinstance(x, float)]
+    if not all(math.isfinite(x) for x in numbers):
+        raise ValueError(f'parameter {name} is {value}, it must be finite')

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 import signal
@@ -61,11 +62,14 @@ class Processes:
         for file in files:
             arguments += ['--params-file', str(file)]
         for name, value in (parameters or {}).items():
-            arguments += ['-p', f'{name}:={value}']
-        child = subprocess.Popen(
-            [sys.executable, '-m', f'multibody_ros.nodes.{node}', *arguments],
-            stdin=subprocess.DEVNULL, start_new_session=True)
-        self._children.append((node, child))
+            text = json.dumps(value) if isinstance(value, (bool, list)) else str(value)
+            arguments += ['-p', f'{name}:={text}']
+        return self.run([sys.executable, '-m', f'multibody_ros.nodes.{node}', *arguments], node)
+
+    def run(self, command: Sequence[str], name: str) -> subprocess.Popen[bytes]:
+        """Start a command in a session of its own."""
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        self._children.append((name, child))
         return child
 
     def ended(self) -> str | None:
@@ -89,6 +93,8 @@ class Processes:
                 alive = [child for _, child in self._children if child.poll() is None]
                 for child in alive:
                     os.killpg(child.pid, how)
+                    # one that is stopped gets no other signal
+                    os.killpg(child.pid, signal.SIGCONT)
                 for child in alive:
                     try:
                         child.wait(patience)

@@ -32,3 +32,5 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
 REQUEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 #: targets, of which the last one counts
 TARGET = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+#: recordings: deep enough to lose nothing while another process has the processor
+DEEP = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)

@@ -17,18 +17,17 @@
 from __future__ import annotations
 
 from struct import unpack_from
+from time import monotonic
+from typing import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from .messages import JointMap, nanoseconds
-
-#: deep enough to lose nothing while another process has the processor
-DEEP = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+from .qos import DEEP
 
 
 class Recorder(Node):
@@ -38,10 +37,13 @@ class Recorder(Node):
         """Begin to listen."""
         super().__init__('recorder')
         self._raw: dict[str, list[bytes]] = {}
+        #: seconds of the wall at which messages came
+        self.arrivals: dict[str, list[float]] = {}
         self.health: dict[str, dict[str, str]] = {}
         for topic in ('joint_states', 'joint_commands'):
             kept = self._raw.setdefault(topic, [])
-            self.create_subscription(JointState, topic, kept.append, DEEP, raw=True)
+            times = self.arrivals.setdefault(topic, [])
+            self.create_subscription(JointState, topic, self._keeper(kept, times), DEEP, raw=True)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_health, 10)
 
     def count(self, topic: str) -> int:
@@ -50,8 +52,9 @@ class Recorder(Node):
 
     def forget(self) -> None:
         """Begin the recording anew."""
-        for kept in self._raw.values():
+        for topic, kept in self._raw.items():
             kept.clear()
+            self.arrivals[topic].clear()
 
     def last(self, topic: str, joints: JointMap, field: str) -> tuple[int, np.ndarray]:
         """Return stamp in ns and `field` of the newest message."""
@@ -74,6 +77,13 @@ class Recorder(Node):
         rows = [joints.read(message, field) for message in messages]
         return (np.array(stamps, dtype=np.int64),
                 np.array(rows, dtype=float).reshape(len(rows), len(joints.names)))
+
+    def _keeper(self, kept: list[bytes], times: list[float]) -> Callable[[bytes], None]:
+        def keep(raw: bytes) -> None:
+            kept.append(raw)
+            times.append(monotonic())
+
+        return keep
 
     def _on_health(self, message: DiagnosticArray) -> None:
         for status in message.status:

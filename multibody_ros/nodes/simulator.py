@@ -12,14 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot: joint commands in, joint states out, in real time."""
+"""The simulated robot: joint commands in, joint states out, in real time or in lock-step."""
 
 from __future__ import annotations
 
-from collections import deque
 import sys
-from time import monotonic
+from typing import Any, Callable
 
+from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -32,21 +32,30 @@ from .description import declare_description, described_text, load_robot
 from .executor import run_node
 from .health import ERROR, Health, OK, WARN
 from .messages import JointMap, MessageError, nanoseconds, time_message
-from .parameters import declare, declare_per_joint
-from .qos import LATCHED, NEWEST, REQUEST, STREAM
+from .observers import Observers
+from .pacing import FreeRunning, LockStep
+from .parameters import declare, Tuning
+from .payload import PayloadParameters
+from .pushes import Pushes
+from .qos import DEEP, LATCHED, NEWEST, REQUEST, STREAM
+from .simulator_options import declare_physics, declare_sensors, declare_start, FAULTS
 from ..control import SafeHold
 from ..simulation import Simulation
 from ..simulation.closed import ConstrainedSimulation
 
+#: the stamp of the first state in lock-step, in ns: the same in every run, and not zero, which
+#: means now in requests and no time yet in clocks
+BEGINNING = 1_000_000_000
+
 
 class Simulator(Node):
     """
-    Owns the robot's state and steps it in real time.
+    Owns the robot's state. When it steps is the pacing's affair, see pacing.py.
 
     Modes: 'held' (the joints stand still until the first command), 'commanded', 'safe hold'
-    (commands stopped: the weight is carried and the motion braked), 'paused', 'failed' (the
-    motion diverged; ~/reset starts anew). A state's stamp is the time the node started plus the
-    time simulated since, so it goes on while held, stops while paused, and goes back on reset.
+    (commands stopped: the weight is carried and the motion braked), 'failed' (the motion
+    diverged; ~/reset starts anew). A state's stamp is the time the node started plus the time
+    simulated since, so it goes on while held, stops while paused, and goes back on reset.
     """
 
     def __init__(self) -> None:
@@ -59,112 +68,138 @@ class Simulator(Node):
                              'description_file (a path, or urdf/arm7.urdf)')
         self.robot = load_robot(self, text)
         self.joints = JointMap(self.robot)
+        if self.robot.constraints:
+            raise ValueError(f'robot {self.robot.name!r} has loops, which this node does not '
+                             'simulate: use multibody_ros.Simulation')
         self._declare()
-        self.simulation = Simulation(self.robot, self.initial, dt=self.period, damping=False,
-                                     friction=False)
+        self._effort = (self.robot.limits.effort if self._physics['torque_limits']
+                        else np.full(self.robot.nv, np.inf))
+        self.payload.take_over(lambda name: self.get_parameter(name).value, 0.0)
+        pushed = {} if not self._pushed else {self._pushed: np.zeros(6)}
+        self.simulation = Simulation(self.robot, *self.initial, dt=self.period / self.substeps,
+                                     wrenches=pushed, **self._physics)
         self.hold = SafeHold(self.robot, self.hold_rate)
+        self.tau = np.zeros(self.robot.nv)
+        self._fault: str = self.get_parameter('sensors.fault').value
         self._warm_up()
         self.health = Health(self, self._report)
         self.health.hardware = self.robot.name
-        self.mode = 'paused' if self.start_paused else self._start_mode()
-        self.tau = np.zeros(self.robot.nv)
-        self._epoch = self.get_clock().now().nanoseconds
-        self._ticks = 0
-        self._command_time = monotonic()
-        self._anchor = monotonic()
-        self._dropped = 0
-        self._reported = (monotonic(), 0)
-        self._sent = (0, 0.0)
-        self._round_trips: deque[float] = deque(maxlen=20_000)
+        self.mode = self._start_mode()
+        self.paused: bool = declare(self, 'start_paused', False,
+                                    'start with the clock stopped, see ~/pause')
+        self._epoch = BEGINNING if self._lockstep else self.get_clock().now().nanoseconds
+        self.ticks = 0
         self._open(text)
+        self.pacing = (LockStep if self._lockstep else FreeRunning)(self)
+        self._tuning.now()
+        self._tuning.ready = True
+        self.get_logger().info(
+            f'{self.robot.name}: {self.robot.nv} joints ({", ".join(self.joints.names)}), '
+            f'{1.0 / self.period:g} Hz, {"paused" if self.paused else self.mode}')
 
     def _declare(self) -> None:
+        self._tuning = Tuning(self, self._tune)
         rate = declare(self, 'update_rate', 1000.0, 'steps and joint states per second, in Hz',
                        1.0, 10_000.0)
         self.period = 1.0 / rate
-        self.command_timeout = declare(
-            self, 'command_timeout', 0.1,
-            'seconds without a command after which the safe hold begins', 0.001, 3600.0)
+        self.substeps: int = declare(self, 'substeps', 1,
+                                     'integration steps from state to state', 1, 1000)
+        self._lockstep = declare(
+            self, 'lockstep', False,
+            'step only when the command that answers the last state is there')
         self.hold_rate = declare(
             self, 'hold_rate', 10.0, 'braking rate of the safe hold in 1/s', 0.0, 0.5 * rate)
-        self.catch_up = declare(
-            self, 'catch_up', 0.05,
-            'seconds of delay made up for by stepping faster; what is more is dropped', 0.0, 10.0)
-        self.start_held = declare(
+        self._start_held = declare(
             self, 'start_held', True, 'hold the joints still until the first command')
-        self.start_paused = declare(
-            self, 'start_paused', False, 'start with the clock stopped, see ~/pause')
-        ranges = zip(self.robot.limits.lower.tolist(), self.robot.limits.upper.tolist())
-        self.initial = np.array(declare_per_joint(
-            self, 'initial_positions.{joint}', self.robot.joint_names,
-            [0.0 if low <= 0.0 <= high else 0.5 * (low + high) for low, high in ranges],
-            'position at the start in rad or m; 0, or the middle where 0 is beyond the limits',
-            -1e6, 1e6))
+        self._publish_clock = declare(self, 'publish_clock', False, 'publish /clock')
+        self._pushed = declare(
+            self, 'wrench_link', self.robot.link_names[-1],
+            'link prepared for ~/external_wrench, empty: none; another one halts the simulation '
+            'for the moment that compiling takes')
+        declare(self, 'wrench_duration', 0.1,
+                'seconds for which a message on ~/external_wrench acts', 1e-4, 3600.0,
+                changeable=True)
+        declare(self, 'step_count', 1, 'steps that one call of ~/step takes', 1, 10**9,
+                changeable=True)
+        self.payload = PayloadParameters(self, self.robot, 0.0)
+        self._physics = declare_physics(self, self.robot)
+        self._physics['sensors'] = declare_sensors(self)
+        self.initial = declare_start(self, self.robot)
+
+    def _tune(self, value: Callable[[str], Any]) -> None:
+        if value('sensors.fault') not in FAULTS:
+            raise ValueError('sensors.fault must be one of: ' + ', '.join(FAULTS))
+        self.pacing.tune(value)
+        self.payload.take_over(value, self.simulation.t)
+        self._wrench_duration = value('wrench_duration')
+        self._step_count = value('step_count')
+        self._fault = value('sensors.fault')
 
     def _warm_up(self) -> None:
         """Compile what the loop calls now: the first steps must not wait for it."""
-        self.simulation.step(self.hold.torque(0.0, self.simulation.q, self.simulation.v))
-        self.simulation.reset(self.initial)
+        simulation = self.simulation
+        simulation.step(self.hold.torque(0.0, simulation.q, simulation.v))
+        self.robot.joint_wrenches(simulation.q, simulation.v, simulation.a)
+        simulation.reset(*self.initial)
 
     def _open(self, text: str) -> None:
-        self._states = self.create_publisher(JointState, 'joint_states', STREAM)
+        # in lock-step a recorder shall miss nothing, however fast the steps are
+        self._states = self.create_publisher(JointState, 'joint_states',
+                                             DEEP if self._lockstep else STREAM)
         self._description = self.create_publisher(String, 'robot_description', LATCHED)
         self._description.publish(String(data=text))
-        self.create_subscription(JointState, 'joint_commands', self._on_command, NEWEST)
+        self._observers = Observers(self, self.robot, self._publish_clock)
+        self._pushes = Pushes(self.robot)
+        events = self.health.watch('joint_commands')
+        self.create_subscription(JointState, 'joint_commands', self._on_command, NEWEST,
+                                 event_callbacks=events)
         self.create_subscription(Float64MultiArray, '~/commands', self._on_array, REQUEST)
+        self.create_subscription(WrenchStamped, '~/external_wrench', self._on_wrench, REQUEST)
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
-        self.create_timer(self.period, self._tick,
-                          clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self.get_logger().info(
-            f'{self.robot.name}: {self.robot.nv} joints ({", ".join(self.joints.names)}), '
-            f'{1.0 / self.period:g} Hz, {self.mode}')
+        self.create_service(Trigger, '~/step', self._on_step)
+
+    def timer(self, period: float, callback: Callable[[], None]) -> Any:
+        """Call back every `period` seconds of the wall, not of simulated time."""
+        return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _start_mode(self) -> str:
-        return 'held' if self.start_held else 'safe hold'
+        return 'held' if self._start_held or self._lockstep else 'safe hold'
 
-    def _tick(self) -> None:
-        """Step as often as is due: rclpy drops timer ticks that come late."""
-        if self.mode in ('paused', 'failed'):
-            return
-        now = monotonic()
-        due = int((now - self._anchor) / self.period + 0.5)
-        cap = max(1, int(self.catch_up / self.period))
-        if due > cap:
-            self._dropped += due - cap
-            self._anchor += (due - cap) * self.period
-            due = cap
-        if due == 0:
-            return
-        self._anchor += due * self.period
-        if self.mode == 'commanded' and now - self._command_time > self.command_timeout:
-            self.mode = 'safe hold'
-            self.get_logger().warning(
-                f'no command for {self.command_timeout:g} s: safe hold, gravity and damping')
-        self._advance(due)
-        if self.mode != 'failed':
-            self._publish()
+    @property
+    def stamp(self) -> int:
+        """The present of the simulation in ns."""
+        return self._epoch + round(self.ticks * self.period * 1e9)
 
-    def _advance(self, steps: int) -> None:
+    def advance(self, steps: int) -> None:
+        """Let `steps` periods pass under the present command, or in the present hold."""
         simulation = self.simulation
         try:
-            if self.mode == 'commanded':
-                simulation.step(self.tau, steps)
-            elif self.mode == 'safe hold':
-                for _ in range(steps):
+            for _ in range(steps if self.mode != 'held' else 0):
+                self._pushes.apply(simulation, self.stamp)
+                self.payload.advance(simulation.t)
+                if self.mode == 'safe hold':
                     self.tau = self.hold.torque(simulation.t, simulation.q, simulation.v)
-                    simulation.step(self.tau)
+                simulation.step(self.tau, self.substeps)
+                self.ticks += 1
         except (ValueError, FloatingPointError) as error:
             self.mode = 'failed'
             self.get_logger().error(f'{error}; call ~/reset to start anew')
-        self._ticks += steps
+        if self.mode == 'held':
+            self.ticks += steps
 
-    def _publish(self) -> None:
-        stamp = self._epoch + round(self._ticks * self.period * 1e9)
-        self._states.publish(self.joints.message(
-            time_message(stamp), position=self.simulation.q, velocity=self.simulation.v,
-            effort=self.tau))
-        self._sent = (stamp, monotonic())
+    def publish(self) -> None:
+        """Publish the measured state, and what else somebody listens to."""
+        stamp = time_message(self.stamp)
+        if self._fault != 'frozen':
+            self._measured = self.simulation.measured
+        q, v = self._measured
+        if self._fault == 'nan':
+            q = np.full_like(q, np.nan)
+        if self._fault != 'silent':
+            self._states.publish(self.joints.message(stamp, position=q, velocity=v,
+                                                     effort=self.tau))
+        self._observers.publish(stamp, self.simulation)
 
     def _on_command(self, message: JointState) -> None:
         try:
@@ -172,10 +207,7 @@ class Simulator(Node):
         except MessageError as error:
             self.health.reject('joint_commands', error)
             return
-        stamp, sent = self._sent
-        if nanoseconds(message.header.stamp) == stamp:
-            self._round_trips.append(monotonic() - sent)
-        self._accept(tau)
+        self.pacing.command(tau, nanoseconds(message.header.stamp))
 
     def _on_array(self, message: Float64MultiArray) -> None:
         try:
@@ -183,58 +215,68 @@ class Simulator(Node):
             if len(tau) != self.robot.nv:
                 raise MessageError(f'{len(tau)} numbers for {self.robot.nv} joints: '
                                    + ', '.join(self.joints.names))
-            self._accept(self.joints.finite(tau, 'effort'))
+            if self._lockstep:
+                raise MessageError('in lock-step a command must carry the stamp of the state it '
+                                   'answers: use joint_commands')
+            self.pacing.command(self.joints.finite(tau, 'effort'), 0)
         except MessageError as error:
             self.health.reject('~/commands', error)
 
-    def _accept(self, tau: np.ndarray) -> None:
+    def accept(self, tau: np.ndarray) -> None:
         """Take over a command; a drive gives no more than its effort limit."""
-        self.tau = np.clip(tau, -self.robot.limits.effort, self.robot.limits.effort)
-        self._command_time = monotonic()
+        self.tau = np.clip(tau, -self._effort, self._effort)
         if self.mode in ('held', 'safe hold'):
             self.get_logger().info(f'command received, {self.mode} ends')
             self.mode = 'commanded'
 
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            self._pushes.add(message, self.stamp, self._wrench_duration)
+            self.health.accept()
+        except ValueError as error:
+            self.health.reject('~/external_wrench', error)
+
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self.simulation.reset(self.initial)
+        self.simulation.reset(*self.initial)
+        self.payload.settle()
+        self._pushes.clear()
         self.tau = np.zeros(self.robot.nv)
-        self._ticks = 0
-        self._anchor = monotonic()
-        self.mode = 'paused' if self.mode == 'paused' else self._start_mode()
-        response.success, response.message = True, f'back at the start, {self.mode}'
+        self.ticks = 0
+        self.mode = self._start_mode()
+        self.pacing.restart()
+        response.success = True
+        response.message = f'back at the start, {"paused" if self.paused else self.mode}'
         return response
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self.mode == 'failed':
             response.success, response.message = False, 'the motion diverged, call ~/reset'
             return response
-        if request.data:
-            self.mode = 'paused'
-        elif self.mode == 'paused':
-            self.mode = self._start_mode() if self.simulation.t == 0.0 else 'safe hold'
-            self._anchor = monotonic()
-        response.success, response.message = True, self.mode
+        self.paused = request.data
+        self.pacing.restart()
+        response.success, response.message = True, 'paused' if self.paused else self.mode
+        return response
+
+    def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self.paused and self.mode != 'failed'
+        response.message = (f'{self._step_count} steps from stamp {self.stamp} ns'
+                            if response.success else 'only a paused simulation can step')
+        if response.success:
+            self.pacing.step(self._step_count)
         return response
 
     def _report(self) -> tuple[bytes, str, dict[str, object]]:
-        now, ticks = monotonic(), self._ticks
-        before, ticks_before = self._reported
-        self._reported = (now, ticks)
+        mode = 'paused' if self.paused else self.mode
         values: dict[str, object] = {
-            'mode': self.mode, 'simulated time': f'{self.simulation.t:.3f}',
-            'steps per second': f'{(ticks - ticks_before) / (now - before):.1f}',
-            'steps dropped': self._dropped}
+            'mode': mode, 'simulated time': f'{self.simulation.t:.3f}', **self.pacing.report()}
         if isinstance(self.simulation, ConstrainedSimulation):
             values['constraint residual'] = f'{self.simulation.residual:.1e}'
             values['constraint drift a step'] = f'{self.simulation.drift[0]:.1e}'
-        if self._round_trips:
-            p50, p99 = 1e6 * np.percentile(np.array(self._round_trips), [50, 99])
-            values['round trip p50 us'], values['round trip p99 us'] = f'{p50:.0f}', f'{p99:.0f}'
         if self.mode == 'failed':
-            return ERROR, 'the motion diverged', values
+            return ERROR, 'the motion diverged', {**values, 'mode': 'failed'}
         if self.count_publishers('joint_commands') > 1:
             return WARN, 'several publishers on joint_commands', values
-        return (OK if self.mode == 'commanded' else WARN), self.mode, values
+        return (OK if mode == 'commanded' else WARN), mode, values
 
 
 def main() -> int:
