@@ -282,6 +282,17 @@ def test_a_dropped_result_is_used_again():
     assert len(addresses) == 1
 
 
+def test_two_arrays_take_turns_while_the_last_result_has_a_name():
+    function = compiled(MATRIX)
+    addresses = []
+    for k in range(50):
+        result = function(k * X)
+        addresses.append(result.ctypes.data)
+        assert result[0].tolist() == (k * X).tolist()
+    assert len(set(addresses)) == 2
+    assert addresses[0] != addresses[1]
+
+
 def test_named_tuples_share_nothing():
     function = several()
     first = function(X)

@@ -85,7 +85,7 @@ def python_function(program: Program, library: Library, slow: Callable, shared: 
     else:
         answer = slow
     # arrays to use again: numpy releases what it finds in an array of objects, null or not
-    old = np.empty(len(program.outputs), dtype=object)
+    old = np.empty(2 * len(program.outputs), dtype=object)
     ctypes.memset(old.ctypes.data, 0, old.nbytes)
     address = {'ndarray': id(np.ndarray), 'float64': id(np.dtype(float)), 'slow': id(answer),
                'vectorcall': _vectorcall(answer), 'result': id(result), 'old': old.ctypes.data,

@@ -21,10 +21,11 @@ runs the code and returns fresh arrays. Anything else (lists, other dtypes, batc
 wrong lengths, results that are not good) goes to a Python callable with the same meaning and good
 errors.
 
-An array returned before is used again if nobody but this function holds it any more, not even
-weakly, and it still is what it was: for the caller it is as fresh as a new one. Dropping one may
-run Python code that calls the same function again, so a slot is emptied before its array is
-dropped, looked at again after, and an array in use is held by the call that uses it.
+The last two arrays returned are remembered, two because in `x = f(y)` the caller still holds the
+last one while the next call runs. One is used again if nobody but this function holds it any
+more, not even weakly, and it still is what it was: for the caller it is as fresh as a new one.
+Dropping one may run Python code that calls the same function again, so a slot is emptied before
+its array is dropped, looked at again after, and an array in use is held by the call that uses it.
 """
 
 from __future__ import annotations
@@ -160,14 +161,24 @@ def entry_text(program: Program) -> str:
 
 def _reuse(k: int, shape: tuple[int, ...], slot: Callable, field: Callable, add: Callable,
            go_on: Callable) -> None:
-    """Hold the array returned before if only we have it, as we made it, or else a new one."""
+    """Hold an array returned before if only we have it, as we made it, or else a new one."""
     a = f'out{k}'
     both_orders = 0 in shape or sum(n > 1 for n in shape) < 2
+    # the last array's slot, then the one before: the caller may still hold the last
     add(f'  br label %{a}.look', f'{a}.look:')
-    field('old', 8 * k, 'ptr', f'{a}.old')
-    add(f'  %{a}.any = icmp ne ptr %{a}.old, null')
-    go_on(f'{a}.any', f'{a}.test', f'{a}.make')
-    add(f'  %{a}.count = load i32, ptr %{a}.old')
+    field('old', 16 * k, 'ptr', f'{a}.last')
+    add(f'  %{a}.any = icmp ne ptr %{a}.last, null')
+    go_on(f'{a}.any', f'{a}.is.there', f'{a}.make')
+    add(f'  %{a}.last.count = load i32, ptr %{a}.last',
+        f'  %{a}.free = icmp eq i32 %{a}.last.count, 1',
+        f'  br i1 %{a}.free, label %{a}.test, label %{a}.turn', f'{a}.turn:')
+    field('old', 16 * k + 8, 'ptr', f'{a}.before')
+    add(f'  store ptr %{a}.last, ptr %{a}.before.at', f'  store ptr %{a}.before, ptr %{a}.last.at',
+        f'  %{a}.second = icmp ne ptr %{a}.before, null')
+    go_on(f'{a}.second', f'{a}.turned', f'{a}.make')
+    add(f'  br label %{a}.test', f'{a}.test:',
+        f'  %{a}.old = phi ptr [%{a}.last, %{a}.is.there], [%{a}.before, %{a}.turned]',
+        f'  %{a}.count = load i32, ptr %{a}.old')
     field(f'{a}.old', _ND, 'i32', f'{a}.nd')
     field(f'{a}.old', _FLAGS, 'i32', f'{a}.flags')
     field(f'{a}.old', _DESCR, 'ptr', f'{a}.descr')
@@ -184,12 +195,12 @@ def _reuse(k: int, shape: tuple[int, ...], slot: Callable, field: Callable, add:
         field(f'{a}.dims', 8 * n, 'i64', f'{a}.dim{n}')
         add(f'  %{a}.same{n} = icmp eq i64 %{a}.dim{n}, {size}')
         go_on(f'{a}.same{n}', f'{a}.measure{n + 1}', f'{a}.drop')
-    add(f'  br label %{a}.have', f'{a}.drop:', f'  store ptr null, ptr %{a}.old.at',
+    add(f'  br label %{a}.have', f'{a}.drop:', f'  store ptr null, ptr %{a}.last.at',
         f'  call void %release(ptr %{a}.old)', f'  br label %{a}.look', f'{a}.make:')
     slot('PyArray_New', f'{a}.maker')
     add(f'  %{a}.new = call ptr %{a}.maker(ptr %ndarray, i32 {len(shape)}, ptr @shape{k}, '
         'i32 12, ptr null, ptr null, i32 0, i32 0, ptr null)',
-        f'  store ptr %{a}.new, ptr %{a}.old.at', f'  %{a}.made = icmp ne ptr %{a}.new, null')
+        f'  store ptr %{a}.new, ptr %{a}.last.at', f'  %{a}.made = icmp ne ptr %{a}.new, null')
     go_on(f'{a}.made', f'{a}.have.new', f'none{k}')
     add(f'  br label %{a}.have', f'{a}.have:',
         f'  %{a} = phi ptr [%{a}.old, %{a}.measure{len(shape)}], [%{a}.new, %{a}.have.new]',
