@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from .emit import Body, Types
+from .body import Body, Types
 
 
 def declarations(types: Types) -> str:
@@ -40,25 +40,23 @@ def load_columns(body: Body, pointer: str, size: int, i: int) -> tuple[int, list
     for row in range(t.width):
         address = body.element(pointer, row * size + start)
         if size >= t.width:
-            rows.append(body(f'load {t.double}, ptr {address}, align 8'))
+            rows.append(body.load(address))
         else:
             rows.append(body(f'call {t.double} @llvm.masked.load.{t.suffix}.p0(ptr {address}, '
                              f'i32 8, {_mask(t.width, size)}, {t.double} zeroinitializer)'))
     return start, _transpose(body, rows)[:size]
 
 
-def store_columns(body: Body, pointer: str, values: list[str]) -> None:
-    """Store columns into `width` rows; the last block may overlap the one before."""
+def store_columns(body: Body, pointer: str, size: int, start: int, columns: list[str]) -> None:
+    """Store columns from `start` on, as many as `width` or all there are, into `width` rows."""
     t = body.types
-    size = len(values)
-    for i in range(0, size, t.width):
-        start = min(i, max(0, size - t.width))
-        columns = values[start:start + t.width]
-        columns += [t.number(0.0)] * (t.width - len(columns))
-        for row, value in enumerate(_transpose(body, columns)):
-            address = body.element(pointer, row * size + start)
+    columns = columns + [t.number(0.0)] * (t.width - len(columns))
+    for row, value in enumerate(_transpose(body, columns)):
+        address = body.element(pointer, row * size + start)
+        if size >= t.width:
+            body.store(value, address)
+        else:
             body.lines.append(
-                f'  store {t.double} {value}, ptr {address}, align 8' if size >= t.width else
                 f'  call void @llvm.masked.store.{t.suffix}.p0({t.double} {value}, ptr {address}, '
                 f'i32 8, {_mask(t.width, size)})')
 
