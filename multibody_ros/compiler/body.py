@@ -165,11 +165,7 @@ class Body:
             r = self.multiply_add(k, t.number(part), r)
         z = self.binary('fmul', r, r)
         sine = self.multiply_add(self.binary('fmul', z, r), self.polynomial(z, _SIN), r)
-        half = self.binary('fmul', z, t.number(0.5))
-        w = self.binary('fsub', t.number(1.0), half)
-        lost = self.binary('fsub', self.binary('fsub', t.number(1.0), w), half)
-        cosine = self.binary('fadd', w, self.multiply_add(
-            self.binary('fmul', z, z), self.polynomial(z, _COS), lost))
+        cosine = self.polynomial(z, (1.0, -0.5, *_COS))
         quadrant = self(f'bitcast {t.double} {shifted} to {t.bits}')
         odd = self(f'trunc {t.bits} {quadrant} to {t.bits.replace("i64", "i1")}')
         condition = t.bits.replace('i64', 'i1')
@@ -178,8 +174,8 @@ class Body:
             return self(f'select {condition} {odd}, {t.double} {a}, {t.double} {b}')
 
         def signed(value: str, turns: str) -> str:
-            sign = self(f'and {t.bits} {turns}, {t.integer(2)}')
-            sign = self(f'shl {t.bits} {sign}, {t.integer(62)}')
+            sign = self(f'shl {t.bits} {turns}, {t.integer(62)}')
+            sign = self(f'and {t.bits} {sign}, {t.integer(-2 ** 63)}')
             bits = self(f'bitcast {t.double} {value} to {t.bits}')
             bits = self(f'xor {t.bits} {bits}, {sign}')
             return self(f'bitcast {t.bits} {bits} to {t.double}')
