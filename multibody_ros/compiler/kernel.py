@@ -142,23 +142,27 @@ class Kernel:
         shared = iter(self.shared)
         arrays = [next(shared) if x.shared else next(given) for x in self.program.inputs]
         arrays += outputs
-        addresses = np.array([array.ctypes.data for array in arrays], dtype=np.int64)
+        addresses = [array.__array_interface__['data'][0] for array in arrays]
         if rows is None:
-            return outputs, self._function('state')(*addresses.tolist()) == 0.0
-        strides = np.array([0 if x.shared else 8 * x.size for x in self.program.inputs]
-                           + [8 * x.size for x in self.program.outputs])
+            return outputs, self._function('state')(*addresses) == 0.0
+        count = max(1, min(_threads, rows // ROWS_PER_THREAD))
+        if count == 1 and rows >= vector_width():
+            return outputs, self._function('batch')(rows, *addresses) == 0.0
+        strides = [0 if x.shared else 8 * x.size for x in self.program.inputs]
+        strides += [8 * x.size for x in self.program.outputs]
+
+        def from_row(row: int) -> list[int]:
+            return [x + row * stride for x, stride in zip(addresses, strides)]
+
         if rows < vector_width():
             state = self._function('state')
-            statuses = [state(*(addresses + strides * row).tolist()) for row in range(rows)]
+            statuses = [state(*from_row(row)) for row in range(rows)]
             return outputs, not any(statuses)
         batch = self._function('batch')
 
         def part(first: int, last: int) -> float:
-            return batch(last - first, *(addresses + strides * first).tolist())
+            return batch(last - first, *from_row(first))
 
-        count = max(1, min(_threads, rows // ROWS_PER_THREAD))
-        if count == 1:
-            return outputs, part(0, rows) == 0.0
         bounds = [rows * k // count for k in range(count + 1)]
         statuses = list(_pool(os.getpid()).map(part, bounds[:-1], bounds[1:]))
         return outputs, not any(statuses)
