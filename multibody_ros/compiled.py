@@ -153,6 +153,6 @@ class CompiledModel:
                 raise singular_mass(self, arrays[0])
             if name == 'cartesian_dynamics' and link is not None:
                 outputs = damped_dynamics(self, arrays[0], arrays[1], link, outputs)
-        if batch:
+        if len(batch) > 1:
             outputs = [x.reshape(*batch, *x.shape[1:]) for x in outputs]
         return kernel.pack(outputs)

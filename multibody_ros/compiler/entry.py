@@ -76,6 +76,13 @@ def _fields_are_where_we_think() -> bool:
 AVAILABLE = _fields_are_where_we_think()
 
 
+def address(array: np.ndarray) -> int:
+    """Return where an array's numbers lie, as `array.ctypes.data` does but quicker."""
+    if not AVAILABLE:
+        return array.ctypes.data
+    return ctypes.c_void_p.from_address(id(array) + _DATA).value or 0
+
+
 def entry_text(program: Program) -> str:
     """Write the Python function around `@state`."""
     lines: list[str] = []

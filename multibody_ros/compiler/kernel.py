@@ -142,7 +142,7 @@ class Kernel:
         shared = iter(self.shared)
         arrays = [next(shared) if x.shared else next(given) for x in self.program.inputs]
         arrays += outputs
-        addresses = [array.__array_interface__['data'][0] for array in arrays]
+        addresses = [entry.address(array) for array in arrays]
         if rows is None:
             return outputs, self._function('state')(*addresses) == 0.0
         count = max(1, min(_threads, rows // ROWS_PER_THREAD))

@@ -214,15 +214,13 @@ def function_text(name: str, memory: OneState, part: int) -> tuple[str, set[str]
 
 def _totals(program: Program, body: Body) -> list[str]:
     """Write sums that are 0, or NaN if an input of any state here is not finite."""
-    types = body.types
-    totals = [types.number(0.0)] * 4
-    count = 0
-    for k, given in enumerate(program.inputs):
-        for i in range(0 if given.shared else given.size):
-            some = body.load(body.element(f'%i{k}', i * types.width))
-            totals[count % 4] = body.multiply_add(some, types.number(0.0), totals[count % 4])
-            count += 1
-    return totals
+    width = body.types.width
+    numbers = [body.load(body.element(f'%i{k}', i * width)) for k, given
+               in enumerate(program.inputs) if not given.shared for i in range(given.size)]
+    totals = numbers[:4]
+    for k, number in enumerate(numbers[4:]):
+        totals[k % 4] = body.binary('fadd', totals[k % 4], number)
+    return [body.binary('fsub', total, total) for total in totals]
 
 
 class _Writer:
