@@ -109,18 +109,18 @@ class Body:
         return self(f'shufflevector {t.double} {first}, {t.double} poison, '
                     f'<{t.width} x i32> zeroinitializer')
 
-    def store_first(self, count: int, value: str, address: str) -> None:
-        """Write the first `count` lanes of a vector."""
-        t, start = self.types, 0
-        while start < count:
+    def store_lanes(self, value: str, first: int, count: int, address: str) -> None:
+        """Write `count` lanes of a vector from `first` on."""
+        t, done = self.types, 0
+        while done < count:
             # the largest power of two that is left
-            some = Types(1 << ((count - start).bit_length() - 1), t.fused)
-            lanes = ', '.join(f'i32 {start + k}' for k in range(some.width))
+            width = 1 << ((count - done).bit_length() - 1)
+            lanes = ', '.join(f'i32 {first + done + k}' for k in range(width))
             part = self(f'shufflevector {t.double} {value}, {t.double} poison, '
-                        f'<{some.width} x i32> <{lanes}>')
-            self.lines.append(f'  store <{some.width} x double> {part}, '
-                              f'ptr {self.element(address, start)}, align 8')
-            start += some.width
+                        f'<{width} x i32> <{lanes}>')
+            self.lines.append(f'  store <{width} x double> {part}, '
+                              f'ptr {self.element(address, done)}, align 8')
+            done += width
 
     def multiply_add(self, a: str, b: str, c: str) -> str:
         """Return a * b + c, in one rounding where the machine can."""

@@ -93,7 +93,7 @@ class OneState:
         """Store a block."""
         address = body.element(f'%o{block.output}', block.start)
         if block.width:
-            body.side_by_side(block.width).store_first(block.width, names[0], address)
+            body.side_by_side(block.width).store_lanes(names[0], 0, block.width, address)
         else:
             body.store(names[0], address)
 
