@@ -41,7 +41,7 @@ import numpy as np
 from .program import Program
 
 #: offsets in PyObject and PyArrayObject, in bytes
-_TYPE, _DATA, _ND, _DIMENSIONS, _DESCR, _FLAGS, _WEAK = 8, 16, 24, 32, 56, 64, 72
+TYPE, DATA, _ND, _DIMENSIONS, _DESCR, _FLAGS, _WEAK = 8, 16, 24, 32, 56, 64, 72
 _READY = 0x101          # C contiguous, aligned
 _FRESH = 0x507          # and F contiguous, owner of its data, writeable
 _FRESH_2D = 0x505
@@ -67,7 +67,7 @@ def _fields_are_where_we_think() -> bool:
     watch = weakref.ref(array)
     return bool(
         unwatched and word(_WEAK) == id(watch)
-        and word(_TYPE) == id(np.ndarray) and word(_DATA) == array.ctypes.data
+        and word(TYPE) == id(np.ndarray) and word(DATA) == array.ctypes.data
         and word(_ND, ctypes.c_int) == 2 and word(_DESCR) == id(np.dtype(float))
         and [ctypes.c_ssize_t.from_address(word(_DIMENSIONS) + 8 * k).value for k in (0, 1)]
         == [3, 5] and word(_FLAGS, ctypes.c_int) == _FRESH_2D)
@@ -80,7 +80,7 @@ def address(array: np.ndarray) -> int:
     """Return where an array's numbers lie, as `array.ctypes.data` does but quicker."""
     if not AVAILABLE:
         return array.ctypes.data
-    return ctypes.c_void_p.from_address(id(array) + _DATA).value or 0
+    return ctypes.c_void_p.from_address(id(array) + DATA).value or 0
 
 
 def entry_text(program: Program) -> str:
@@ -110,7 +110,7 @@ def entry_text(program: Program) -> str:
             add(f'@shape{k} = private constant [{len(output.shape)} x i64] ['
                 + ', '.join(f'i64 {n}' for n in output.shape) + ']')
     add('define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) {', 'start:')
-    field('self', _DATA, 'ptr', 'context')
+    field('self', DATA, 'ptr', 'context')
     slot('ndarray', 'ndarray')
     slot('float64', 'float64')
     slot('old', 'old')
@@ -122,7 +122,7 @@ def entry_text(program: Program) -> str:
         name = f'arg{k}'
         add(f'  %{name}.at = getelementptr ptr, ptr %args, i64 {n}',
             f'  %{name} = load ptr, ptr %{name}.at')
-        field(name, _TYPE, 'ptr', f'{name}.type')
+        field(name, TYPE, 'ptr', f'{name}.type')
         add(f'  %{name}.array = icmp eq ptr %{name}.type, %ndarray')
         go_on(f'{name}.array', f'{name}.is.array')
         field(name, _DESCR, 'ptr', f'{name}.descr')
@@ -139,7 +139,7 @@ def entry_text(program: Program) -> str:
         add(f'  %{name}.length = load i64, ptr %{name}.dims',
             f'  %{name}.fits = icmp eq i64 %{name}.length, {program.inputs[k].size}')
         go_on(f'{name}.fits', f'{name}.is.good')
-        field(name, _DATA, 'ptr', f'i{k}')
+        field(name, DATA, 'ptr', f'i{k}')
     for k in shared:
         slot(f'shared{k}', f'i{k}')
     for k, output in enumerate(program.outputs):
@@ -212,7 +212,7 @@ def _reuse(k: int, shape: tuple[int, ...], slot: Callable, field: Callable, add:
     add(f'  br label %{a}.have', f'{a}.have:',
         f'  %{a} = phi ptr [%{a}.old, %{a}.measure{len(shape)}], [%{a}.new, %{a}.have.new]',
         f'  store i32 2, ptr %{a}')
-    field(a, _DATA, 'ptr', f'o{k}')
+    field(a, DATA, 'ptr', f'o{k}')
 
 
 def _results(program: Program, slot: Callable, add: Callable, go_on: Callable) -> None:

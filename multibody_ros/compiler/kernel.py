@@ -32,6 +32,7 @@ from . import cache as files
 from . import entry
 from .callable import python_function
 from .llvm import compile_text, fused, identity, Library, vector_width
+from .lookup import lookup_function, lookup_text
 from .program import batch_text, Program, state_text
 
 #: rows a thread should have at least, so that starting it pays
@@ -69,6 +70,27 @@ def _pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, 'multibody')
 
 
+def _loaded(key: list[bytes], text: Callable[[], str]) -> Library:
+    """Return the code of LLVM assembly: from disk, or from the compiler."""
+    name = hashlib.sha256(b'\0'.join(
+        [identity().encode(), _source(), _python(), *key])).hexdigest()
+    image = files.read(name)
+    if image is None:
+        image = compile_text(text())
+        files.write(name, image)
+    return Library(image)
+
+
+@cache
+def _lookup() -> Library:
+    return _loaded([b'lookup'], lookup_text)
+
+
+def by_last_argument(name: str, table: dict[str, Any], slow: Callable) -> Callable:
+    """Return the quickest callable for a table of functions; `slow` answers all it does not."""
+    return lookup_function(name, _lookup(), table, slow) if entry.AVAILABLE else slow
+
+
 class Kernel:
     """A compiled program."""
 
@@ -97,15 +119,9 @@ class Kernel:
         with self._lock:
             if kind not in self._loaded:
                 program = self.program
-                key = hashlib.sha256(b'\0'.join([
-                    identity().encode(), _source(), _python(), kind.encode(),
-                    repr((program.name, program.inputs, program.outputs)).encode(),
-                    self._key])).hexdigest()
-                image = files.read(key)
-                if image is None:
-                    image = compile_text(self.text(kind))
-                    files.write(key, image)
-                self._loaded[kind] = Library(image)
+                shapes = repr((program.name, program.inputs, program.outputs)).encode()
+                self._loaded[kind] = _loaded(
+                    [kind.encode(), shapes, self._key], lambda: self.text(kind))
             return self._loaded[kind]
 
     def text(self, kind: str) -> str:
