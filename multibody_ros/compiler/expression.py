@@ -36,7 +36,6 @@ class Tape:
         self.operations: list[tuple] = []
         self.expressions: list[Expression] = []
         self._known: dict[tuple, Expression] = {}
-        self._vectors = False
 
     def write(self, *operation) -> Expression:
         """Return the expression of an operation, the earlier one if it stands there already."""
@@ -50,11 +49,8 @@ class Tape:
 
     def _width(self, operation: tuple) -> int:
         """Count the scalars that lie side by side in a result."""
-        if operation[0] == 'pack':
-            self._vectors = True
-            return len(operation) - 1
-        if not self._vectors or operation[0] == 'lane':
-            return 0
+        if operation[0] in ('pack', 'lane'):
+            return len(operation) - 1 if operation[0] == 'pack' else 0
         return max((self.expressions[k].width for k in arguments(operation)), default=0)
 
     def has(self, *operation) -> bool:

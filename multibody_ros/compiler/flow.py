@@ -33,8 +33,9 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from .body import Types
+from .memory import Lanes
 from .program import PART, Program
-from .straight import function_text, Lanes
+from .straight import function_text
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ from typing import Callable
 from .body import Types
 from .expression import flatten, record, Recording
 from .functions import where
-from .straight import Batch, function_text, OneState
+from .memory import Batch, OneState
+from .straight import function_text
 
 #: operations of one function; more go into functions of their own, called one after the other:
 #: LLVM's time grows faster than linearly with the length of a block
