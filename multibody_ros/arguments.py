@@ -26,10 +26,14 @@ from .model.finding import choices
 from .model.model import ModelError
 
 Array = NDArray[np.float64]
+_FLOAT = np.dtype(np.float64)
 
 
 def vector(robot: str, name: str, value: ArrayLike, size: int, names: Sequence[str] = ()) -> Array:
     """Return `value` as float64 with `size` entries along its last axis."""
+    if type(value) is np.ndarray and value.dtype is _FLOAT and value.flags.c_contiguous \
+            and value.ndim and value.shape[-1] == size:
+        return value
     try:
         given = np.asarray(value)
         # complex numbers must not lose a part, and None is not NaN
@@ -51,6 +55,8 @@ def vector(robot: str, name: str, value: ArrayLike, size: int, names: Sequence[s
 def together(arrays: Sequence[Array]) -> tuple[list[Array], tuple[int, ...]]:
     """Return arrays of rows with the batch axes they have in common, and these axes."""
     shapes = [array.shape[:-1] for array in arrays]
+    if len(set(shapes)) == 1 and len(shapes[0]) <= 1:
+        return list(arrays), shapes[0]
     try:
         batch = np.broadcast_shapes(*shapes)
     except ValueError:

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .arguments import complain, known, together, vector
 from .compiler.interpreter import Interpreted
-from .compiler.kernel import Kernel
+from .compiler.kernel import by_last_argument, Kernel
 from .damped import damped_dynamics, singular_mass
 from .model.coordinates import Coordinates
 from .model.model import Model
@@ -35,6 +35,7 @@ Array = NDArray[np.float64]
 P = ParamSpec('P')
 R = TypeVar('R')
 
+OF_LINK = ('pose', 'velocity', 'jacobian', 'jacobian_dot', 'cartesian_dynamics')
 #: velocities above which functions of quadratic length are computed without being compiled
 LARGE = 120
 
@@ -57,6 +58,20 @@ class compiled(Generic[P, R]):
         name = self.method.__name__
         slow = functools.partial(self.method, robot)
         function: Callable[P, R] = robot._kernel(name.lstrip('_')).python_function(slow)
+        robot.__dict__[name] = function
+        return function
+
+
+class by_link(compiled[P, R]):
+    """A method for a link, its last argument: machine code finds that of the link and calls it."""
+
+    def __get__(self, robot: Any, owner: type | None = None) -> Callable[P, R]:
+        """Return the function of a robot that looks the link up."""
+        if robot is None:
+            return self  # type: ignore[return-value]
+        name = self.method.__name__
+        function: Callable[P, R] = by_last_argument(
+            name, robot._by_link[name], functools.partial(self.method, robot))
         robot.__dict__[name] = function
         return function
 
@@ -99,6 +114,7 @@ class CompiledModel:
         self._shared = self._programs.parameters(self._links)
         self._whole: Array | None = None
         self._kernels: dict[tuple[str, str | None], Kernel | Interpreted] = {}
+        self._by_link = {name: ByLink(self, name) for name in OF_LINK}
 
     def _update(self) -> None:
         """Hand the parameters to the compiled functions, which read them at every call."""
@@ -153,6 +169,6 @@ class CompiledModel:
                 raise singular_mass(self, arrays[0])
             if name == 'cartesian_dynamics' and link is not None:
                 outputs = damped_dynamics(self, arrays[0], arrays[1], link, outputs)
-        if batch:
+        if len(batch) > 1:
             outputs = [x.reshape(*batch, *x.shape[1:]) for x in outputs]
         return kernel.pack(outputs)

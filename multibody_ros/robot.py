@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import together, vector
-from .compiled import ByLink, compiled, CompiledModel
+from .compiled import by_link, compiled, CompiledModel
 from .dynamics.constraints import Constraint
 from .loops.constrained import Constrained
 from .model.doctor import diagnose
@@ -61,9 +61,6 @@ class Robot(CompiledModel, Constrained):
         self.limits = self._coordinates.limits()
         self.damping = self._coordinates.damping()
         self.friction = self._coordinates.friction()
-        self._pose, self._velocity, self._jacobian, self._jacobian_dot, self._cartesian = (
-            ByLink(self, name) for name in (
-                'pose', 'velocity', 'jacobian', 'jacobian_dot', 'cartesian_dynamics'))
 
     def __repr__(self) -> str:
         """Return the name and the size."""
@@ -155,25 +152,30 @@ class Robot(CompiledModel, Constrained):
         """Return Y, nv x 10 links: Y parameters + rotor inertia times a = tau."""
         return np.asarray(self._run('regressor', None, q=q, v=v, a=a))
 
+    @by_link
     def pose(self, q: ArrayLike, link: str) -> Array:
         """Return the 4x4 placement of a link in the world."""
-        return self._pose[link](q)  # type: ignore[no-any-return]
+        return self._by_link['pose'][link](q)  # type: ignore[no-any-return]
 
+    @by_link
     def velocity(self, q: ArrayLike, v: ArrayLike, link: str) -> Array:
         """Return [linear; angular] of a link's origin, world axes."""
-        return self._velocity[link](q, v)  # type: ignore[no-any-return]
+        return self._by_link['velocity'][link](q, v)  # type: ignore[no-any-return]
 
+    @by_link
     def jacobian(self, q: ArrayLike, link: str) -> Array:
         """Return J, 6 x nv: velocity(link) = J v."""
-        return self._jacobian[link](q)  # type: ignore[no-any-return]
+        return self._by_link['jacobian'][link](q)  # type: ignore[no-any-return]
 
+    @by_link
     def jacobian_dot(self, q: ArrayLike, v: ArrayLike, link: str) -> Array:
         """Return the time derivative of `jacobian`."""
-        return self._jacobian_dot[link](q, v)  # type: ignore[no-any-return]
+        return self._by_link['jacobian_dot'][link](q, v)  # type: ignore[no-any-return]
 
+    @by_link
     def cartesian_dynamics(self, q: ArrayLike, v: ArrayLike, link: str) -> CartesianDynamics:
         """Return the operational-space dynamics of a link (theory.md section 8)."""
-        return self._cartesian[link](q, v)  # type: ignore[no-any-return]
+        return self._by_link['cartesian_dynamics'][link](q, v)  # type: ignore[no-any-return]
 
     def joint_wrenches(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> dict[str, Array]:
         """

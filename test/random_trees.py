@@ -53,8 +53,13 @@ def random_link(rng, name):
 
 
 def random_model(rng, joints, kinds=KINDS, mimic=0.15, branching=0.3, rotors=True):
-    """Return a tree of `joints` joints; a share `mimic` of the scalar ones follow another."""
-    parents = [max(0, k - int(rng.geometric(1 - branching))) if rng.random() < 0.8
+    """
+    Return a tree of `joints` joints; a share `mimic` of the scalar ones follow another.
+
+    Without `branching` it is a chain.
+    """
+    parents = [max(0, k - int(rng.geometric(1 - branching)))
+               if not branching or rng.random() < 0.8
                else int(rng.integers(k)) for k in range(1, joints + 1)]
     parents[0] = 0
     children = [[k for k in range(1, joints + 1) if parents[k - 1] == p]

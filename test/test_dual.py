@@ -16,8 +16,10 @@
 
 from complex_step import Complex, derivatives, H
 from multibody_ros.compiler.dual import derivative, Dual
-from multibody_ros.compiler.expression import evaluate, record
-from multibody_ros.compiler.functions import atan2, cos, exp, sin, sqrt, where
+from multibody_ros.compiler.evaluate import evaluate
+from multibody_ros.compiler.expression import record
+from multibody_ros.compiler.functions import (
+    atan2, cos, exp, lane, side_by_side, sin, sqrt, where)
 import pytest
 
 FUNCTIONS = {
@@ -56,6 +58,22 @@ def test_duals_of_expressions_record_the_same_derivative(name):
         function(Dual(x[0], dx[0]), Dual(x[1], dx[1]))), (2, 2))
     expected = derivative(function(Dual(0.7, 0.3), Dual(1.3, -1.7)))
     assert evaluate(recording, (0.7, 1.3), (0.3, -1.7))[0] == pytest.approx(expected, rel=1e-14)
+
+
+def test_duals_side_by_side_have_the_derivatives_of_each():
+    def function(x, y):
+        result = side_by_side([x, y, 2.0]) * 3.0 - side_by_side([y, x * y, x]) * x
+        return [lane(result, k) for k in range(3)]
+
+    x, y, dx, dy = 0.7, 1.3, 0.3, -1.7
+    results = function(Dual(x, dx), Dual(y, dy))
+    assert [result.value for result in results] == function(x, y)
+    expected = [3.0 * dx - y * dx - x * dy, 3.0 * dy - 2.0 * x * y * dx - x * x * dy,
+                -2.0 * x * dx]
+    assert [derivative(result) for result in results] == pytest.approx(expected, rel=1e-14)
+    recording = record(lambda x: [derivative(result) for result in function(
+        x[0], Dual(x[1], 1.0))], (2,))
+    assert evaluate(recording, (x, y)) == pytest.approx([-x, 3.0 - x * x, 0.0], rel=1e-14)
 
 
 @pytest.mark.parametrize('name', FUNCTIONS)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import weakref
 
 from multibody_ros.compiler import entry
-from multibody_ros.compiler.kernel import Kernel
+from multibody_ros.compiler.kernel import by_last_argument, Kernel
 from multibody_ros.compiler.program import Input, Output, Program
 import numpy as np
 import pytest
@@ -280,6 +280,17 @@ def test_a_dropped_result_is_used_again():
     function = compiled(MATRIX)
     addresses = {function(k * X).ctypes.data for k in range(50)}
     assert len(addresses) == 1
+
+
+def test_two_arrays_take_turns_while_the_last_result_has_a_name():
+    function = compiled(MATRIX)
+    addresses = []
+    for k in range(50):
+        result = function(k * X)
+        addresses.append(result.ctypes.data)
+        assert result[0].tolist() == (k * X).tolist()
+    assert len(set(addresses)) == 2
+    assert addresses[0] != addresses[1]
 
 
 def test_named_tuples_share_nothing():
@@ -561,6 +572,53 @@ def test_no_memory_is_an_error_like_any_other(name):
     assert vector.tolist() == [6.0, 7.0, 8.0]
     del function, vector
     assert alive() == before
+
+
+def by_name(answer=slow):
+    """Return a function that finds others by name, and the table it looks in."""
+    table = {'vector': compiled(VECTOR), 'matrix': compiled(MATRIX), 'plain': lambda x: [x]}
+    return by_last_argument('lookup', table, functools.partial(answer)), table
+
+
+def test_a_function_is_found_by_the_last_argument():
+    function, table = by_name()
+    assert function.__name__ == 'lookup'
+    assert function(X, Y, 'vector').tolist() == table['vector'](X, Y).tolist()
+    assert function(X, ''.join(['mat', 'rix'])).tolist() == table['matrix'](X).tolist()
+    assert function(5, 'plain') == [5]
+
+
+@pytest.mark.parametrize('arguments', [
+    (), ('vector',), (X, 'elbow'), (X, None), (X, 3), (X, []), (X, X), (X, np.str_('matrix')),
+    (X, b'matrix')], ids=repr)
+def test_what_is_not_found_goes_to_the_answer(arguments):
+    function, _ = by_name()
+    assert is_slow(function(*arguments))
+    assert is_slow(function(X, y='matrix'))
+    assert is_slow(function(*arguments, key='matrix'))
+
+
+def test_errors_and_references_pass_through_a_lookup():
+    def fail(*values):
+        raise KeyError('elbow')
+    function, table = by_name(fail)
+    with pytest.raises(KeyError, match='elbow'):
+        function(X, 'elbow')
+    with pytest.raises(TypeError):
+        function(X, X, 'plain')
+    known = (X, Y, function, table, *table.values())
+    before = counts(*known)
+    for _ in range(100):
+        function(X, Y, 'vector')
+        function(X, 'matrix')
+        function(5, 'plain')
+    assert counts(*known) == before
+    table['vector'] = slow
+    assert is_slow(function(X, Y, 'vector'))
+    watch = weakref.ref(table['plain'])
+    del function, table, known
+    gc.collect()
+    assert watch() is None
 
 
 def test_the_function_has_the_name_of_its_program():

@@ -17,7 +17,8 @@
 import math
 
 from hypothesis import given, settings, strategies as st
-from multibody_ros.compiler.expression import evaluate, Expression, flatten, record, Tape
+from multibody_ros.compiler.evaluate import evaluate
+from multibody_ros.compiler.expression import Expression, flatten, record, Tape
 from multibody_ros.compiler.functions import atan2, cos, sin, sqrt, where
 import numpy as np
 import pytest

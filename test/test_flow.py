@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 
-from multibody_ros.compiler.expression import evaluate, record
+from multibody_ros.compiler.evaluate import evaluate
+from multibody_ros.compiler.expression import record
 from multibody_ros.compiler.flow import Call, Flow, If, While
 from multibody_ros.compiler.functions import exp, where
 from multibody_ros.compiler.kernel import Kernel

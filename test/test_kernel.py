@@ -29,8 +29,10 @@ import llvmlite
 from multibody_ros.compiler import (
     kernel as kernel_module, llvm as llvm_module, program as program_module)
 from multibody_ros.compiler.emit import fusions
-from multibody_ros.compiler.expression import evaluate
-from multibody_ros.compiler.functions import atan2, cos, sin, sqrt, where
+from multibody_ros.compiler.evaluate import evaluate
+from multibody_ros.compiler.expression import flatten
+from multibody_ros.compiler.functions import (
+    atan2, cos, lane, side_by_side, sin, sqrt, where)
 from multibody_ros.compiler.interpreter import Interpreted
 from multibody_ros.compiler.kernel import Kernel, set_threads
 from multibody_ros.compiler.llvm import compile_text, Library, vector_width
@@ -404,13 +406,13 @@ def long_program():
 
 def test_a_program_of_several_parts_gives_what_one_part_gives(monkeypatch):
     program, fused = long_program(), True
-    assert len(program.record().operations) > 2 * program_module.PART
+    monkeypatch.setattr(program_module, 'PART', len(program.record().operations) // 8)
     rng = np.random.default_rng(0)
     x, m = rng.normal(size=(2 * vector_width() + 1, 5)), rng.normal(size=5)
     results = [Compiled(program, fused)(x, m), Compiled(program, fused, vector_width())(x, m)]
-    assert '@part2' in state_text(program, fused)
+    assert '@state_part2' in state_text(program, fused)
     monkeypatch.setattr(program_module, 'PART', 10**9)
-    assert '@part0' not in state_text(program, fused)
+    assert '@state_part0' not in state_text(program, fused)
     results.append(Compiled(program, fused)(x, m))
     for outputs, status in results:
         assert not np.any(status)
@@ -418,6 +420,44 @@ def test_a_program_of_several_parts_gives_what_one_part_gives(monkeypatch):
         assert same_bits(outputs[1], results[0][0][1])
     x[-1, -1] = math.nan
     assert np.isnan(Compiled(program, fused)(x, m)[1][-1])
+
+
+def vector_program(count):
+    """Return a program that solves and multiplies with `count` rows side by side."""
+    def function(x, m):
+        rows = [side_by_side([x[k] * m[i] + i for i in range(count)]) for k in range(4)]
+        rows.append(side_by_side([float(i) for i in range(count)]))
+        for k in range(4):
+            rows[k + 1] = rows[k + 1] - rows[k] * lane(rows[k], count - 1) * 0.1
+        weighted = [sqrt(x[0] * x[0] + 1.0) * row + 0.25 for row in rows]
+        turned = [where(lane(row, 0), 0.5, row, row * 2.0 - 1.0) for row in weighted]
+        return ([[lane(row, i) for i in range(count)] for row in turned],
+                [lane(rows[k], k % count) for k in range(5)], m[0], x)
+    return Program('lanes', (Input('x', 4), Input('m', count, shared=True)),
+                   (Output('a', (5, count)), Output('b', (5,)), Output('c', ()),
+                    Output('x', (4,))), function)
+
+
+@FUSED
+@pytest.mark.parametrize('count', [1, 2, 3, 6, 8, 9])
+def test_scalars_side_by_side_give_what_each_gives_alone(count, fused, monkeypatch):
+    program = vector_program(count)
+    recording = program.record()
+    rng = np.random.default_rng(count)
+    x, m = rng.normal(size=(11, 4)), rng.normal(size=count)
+    results = [Compiled(program, fused)(x, m), Compiled(program, fused, 4)(x, m),
+               Compiled(program, fused, 8)(x, m)]
+    monkeypatch.setattr(program_module, 'PART', 7)
+    results += [Compiled(program, fused)(x, m), Compiled(program, fused, 4)(x, m)]
+    for outputs, status in results:
+        assert not np.any(status)
+        for output, expected in zip(outputs, results[0][0]):
+            assert same_bits(output, expected)
+    for row in range(11):
+        expected = [value.item() for output in results[0][0] for value in output[row].ravel()]
+        assert evaluate(recording, x[row], m)[:-1] == pytest.approx(expected, rel=1e-13)
+        plain = flatten(program.function(x[row].tolist(), m.tolist()))
+        assert plain == pytest.approx(expected, rel=1e-13)
 
 
 def test_threads_give_what_one_thread_gives(monkeypatch):

@@ -48,7 +48,7 @@ class _MethodDef(ctypes.Structure):
 
 
 @cache
-def _exported(name: str) -> int:
+def exported(name: str) -> int:
     """Return the address of a function of Python's C interface."""
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
@@ -63,7 +63,7 @@ def _array_api(index: int) -> int:
     return ctypes.c_void_p.from_address(get(multiarray._ARRAY_API, None) + 8 * index).value or 0
 
 
-def _vectorcall(function: Any) -> int | None:
+def vectorcall(function: Any) -> int | None:
     """Return the address of what calls a function fast, None if it has none (PEP 590)."""
     if not type(function).__flags__ & _HAS_VECTORCALL:
         return None
@@ -79,22 +79,28 @@ def python_function(program: Program, library: Library, slow: Callable, shared: 
     `slow` answers what the code does not, `shared` are the arrays of the shared inputs, `result`
     the named tuple of several outputs.
     """
-    if _vectorcall(slow) is None:
+    if vectorcall(slow) is None:
         def answer(*values: Any, **named: Any) -> Any:
             return slow(*values, **named)
     else:
         answer = slow
     # arrays to use again: numpy releases what it finds in an array of objects, null or not
-    old = np.empty(len(program.outputs), dtype=object)
+    old = np.empty(2 * len(program.outputs), dtype=object)
     ctypes.memset(old.ctypes.data, 0, old.nbytes)
     address = {'ndarray': id(np.ndarray), 'float64': id(np.dtype(float)), 'slow': id(answer),
-               'vectorcall': _vectorcall(answer), 'result': id(result), 'old': old.ctypes.data,
+               'vectorcall': vectorcall(answer), 'result': id(result), 'old': old.ctypes.data,
                'PyArray_New': _array_api(93)}
-    words = [address.get(name) or _exported(name) for name in SLOTS]
+    words = [address.get(name) or exported(name) for name in SLOTS]
     words += [array.ctypes.data for array in shared]
+    return emitted_function(program.name, library, 'entry', words,
+                            (answer, tuple(shared), result, old))
+
+
+def emitted_function(name: str, library: Library, symbol: str, words: list[int],
+                     keep: tuple[Any, ...]) -> Callable:
+    """Return a function of a library as a Python callable that finds `words` in its `self`."""
     context = np.array(words, dtype=np.uint64).view(Context)
-    definition = _MethodDef(program.name.encode(), library.address('entry'),
-                            _METH_FASTCALL_KEYWORDS, None)
-    context.keep = (library, answer, tuple(shared), result, old, definition)
+    definition = _MethodDef(name.encode(), library.address(symbol), _METH_FASTCALL_KEYWORDS, None)
+    context.keep = (library, *keep, definition)
     emitted: Callable = _NEW_FUNCTION(ctypes.addressof(definition), context, None)
     return emitted

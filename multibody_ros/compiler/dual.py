@@ -115,6 +115,15 @@ class Dual:
         derivative = 0.0 if is_zero(d_yes) and is_zero(d_no) else f.where(a, b, d_yes, d_no)
         return Dual(f.where(a, b, yes, no), derivative)
 
+    def side_by_side(self, scalars):
+        """Return one dual for all `scalars`."""
+        values, derivatives = zip(*map(parts, scalars))
+        return Dual(f.side_by_side(values), f.side_by_side(derivatives))
+
+    def lane(self, k):
+        """Return one of the duals side by side."""
+        return Dual(f.lane(self.value, k), f.lane(self.derivative, k))
+
 
 def parts(x):
     """Return value and derivative of a dual, or of any other scalar, which is constant."""

@@ -21,7 +21,7 @@ import struct
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .emit import Body
+    from .body import Body
 
 #: ln 2 in two doubles, the first of 32 bits so that its multiples are exact (fdlibm, e_exp.c)
 _LN2 = (float.fromhex('0x1.62e42feep-1'), float.fromhex('0x1.a39ef35793c76p-33'))

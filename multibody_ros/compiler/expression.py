@@ -23,11 +23,7 @@ sin(-x), share their work.
 
 from __future__ import annotations
 
-import math
-import operator
 from typing import Callable, Sequence, Union
-
-import numpy as np
 
 Scalar = Union[float, 'Expression']
 
@@ -45,11 +41,17 @@ class Tape:
         """Return the expression of an operation, the earlier one if it stands there already."""
         known = self._known.get(operation)
         if known is None:
-            known = Expression(self, len(self.operations), operation)
+            known = Expression(self, len(self.operations), operation, self._width(operation))
             self.operations.append(operation)
             self.expressions.append(known)
             self._known[operation] = known
         return known
+
+    def _width(self, operation: tuple) -> int:
+        """Count the scalars that lie side by side in a result."""
+        if operation[0] in ('pack', 'lane'):
+            return len(operation) - 1 if operation[0] == 'pack' else 0
+        return max((self.expressions[k].width for k in arguments(operation)), default=0)
 
     def has(self, *operation) -> bool:
         """Tell whether this very operation has been written."""
@@ -71,13 +73,14 @@ class Expression:
     Where it meets a scalar built on expressions, a dual number, that one's rules hold.
     """
 
-    __slots__ = ('index', 'operation', 'tape')
+    __slots__ = ('index', 'operation', 'tape', 'width')
 
-    def __init__(self, tape: Tape, index: int, operation: tuple) -> None:
-        """Refer to the operation at `index` of `tape`."""
+    def __init__(self, tape: Tape, index: int, operation: tuple, width: int) -> None:
+        """Refer to the operation at `index` of `tape`; `width` scalars side by side, 0 for one."""
         self.tape = tape
         self.index = index
         self.operation = operation
+        self.width = width
 
     def _argument(self, position: int) -> Expression:
         """Return the expression that the operation's argument refers to."""
@@ -210,6 +213,26 @@ class Expression:
                 return scalar.where(a, b, yes, no)
         return self.tape.write('where', *(self.tape.lift(x).index for x in (a, b, yes, no)))
 
+    def side_by_side(self, scalars: Sequence[Scalar]) -> Expression:
+        """Return one expression for all `scalars`, a vector; if they are all of one, that."""
+        for scalar in scalars:
+            if not isinstance(scalar, (Expression, float, int)):
+                return scalar.side_by_side(scalars)
+        lifted = [self.tape.lift(scalar) for scalar in scalars]
+        if lifted[0].operation[0] == 'lane':
+            vector = lifted[0]._argument(1)
+            if lifted == [vector.lane(k) for k in range(vector.width)]:
+                return vector
+        return self.tape.write('pack', *(x.index for x in lifted))
+
+    def lane(self, k: int) -> Expression:
+        """Return one of the scalars side by side; a scalar stands for as many as there are."""
+        if not self.width:
+            return self
+        if self.operation[0] == 'pack':
+            return self._argument(1 + k)
+        return self.tape.write('lane', self.index, k)
+
     def __lt__(self, other: Scalar) -> bool:
         """Refuse: a recording knows no values."""
         raise TypeError('expressions cannot be compared while recording; use where(a, b, yes, no)')
@@ -239,9 +262,8 @@ class Recording:
         for i, operation in enumerate(operations):
             if needed[i]:
                 place[i] = len(self.operations)
-                if operation[0] not in ('input', 'constant'):
-                    operation = (operation[0], *(place[k] for k in operation[1:]))
-                self.operations.append(operation)
+                used = [place[k] for k in arguments(operation)]
+                self.operations.append((operation[0], *used, *operation[1 + len(used):]))
         self.outputs = [place[output.index] for output in outputs]
 
     def count(self) -> dict[str, int]:
@@ -254,7 +276,7 @@ class Recording:
 
 def arguments(operation: tuple) -> tuple:
     """Return the positions an operation refers to."""
-    return () if operation[0] in ('input', 'constant') else operation[1:]
+    return operation[1:{'input': 1, 'constant': 1, 'lane': 2}.get(operation[0])]
 
 
 def flatten(nested) -> list:
@@ -274,30 +296,3 @@ def record(function: Callable, sizes: Sequence[int]) -> Recording:
     tape = Tape()
     inputs = [[tape.write('input', k, i) for i in range(size)] for k, size in enumerate(sizes)]
     return Recording(tape, [tape.lift(scalar) for scalar in flatten(function(*inputs))])
-
-
-def evaluate(recording: Recording, *inputs: Sequence[float]) -> list[float]:
-    """Run a recording on Python floats: slow, and the reference for the compiled code."""
-    values: list[float] = []
-    compute: dict[str, Callable] = {
-        'input': lambda k, i: float(inputs[k][i]), 'constant': float.fromhex,
-    }
-    with np.errstate(all='ignore'):
-        for name, *rest in recording.operations:
-            if name in compute:
-                values.append(compute[name](*rest))
-            else:
-                values.append(_ON_VALUES[name](*(values[k] for k in rest)))
-    return [values[k] for k in recording.outputs]
-
-
-#: where Python raises an error the machine goes on: 1/0 is infinite, the root of -1 not a number
-_ON_VALUES: dict[str, Callable] = {
-    'add': operator.add, 'subtract': operator.sub, 'multiply': operator.mul,
-    'divide': lambda a, b: float(np.divide(a, b)), 'negate': operator.neg,
-    'sqrt': lambda x: float(np.sqrt(x)),
-    'sin': lambda x: math.sin(x) if math.isfinite(x) else math.nan,
-    'cos': lambda x: math.cos(x) if math.isfinite(x) else math.nan,
-    'exp': lambda x: float(np.exp(x)), 'atan2': math.atan2,
-    'where': lambda a, b, yes, no: yes if a < b else no,
-}

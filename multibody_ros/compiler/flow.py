@@ -32,8 +32,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Sequence
 
-from .emit import Body, Emitter, Types
-from .program import in_parts, PART, Program
+from .body import Types
+from .memory import Lanes
+from .program import PART, Program
+from .straight import function_text
 
 
 @dataclass(frozen=True)
@@ -88,57 +90,14 @@ def flow_text(flow: Flow, fused: bool, width: int) -> str:
     """Write the loop and all programs it calls."""
     types = Types(width, fused)
     driver = _Driver(flow, types)
-    return types.declarations() + _declarations(types) + driver.text()
+    text = driver.text()
+    return ''.join(sorted(driver.declarations)) + _declarations(types) + text
 
 
 def _declarations(types: Types) -> str:
     if types.width == 1:
         return ''
     return f'declare i1 @llvm.vector.reduce.or.v{types.width}i1(<{types.width} x i1>)\n'
-
-
-def function_text(name: str, program: Program, shared: Sequence[bool], types: Types) -> str:
-    """Write a program as a function of pointers to its inputs and outputs, lanes side by side."""
-    recording = program.record()
-    body = Body(types)
-    loaded: dict[tuple[int, int], str] = {}
-
-    def load(k: int, i: int) -> str:
-        if (k, i) not in loaded:
-            if shared[k] and types.width > 1:
-                value = body(f'load double, ptr {body.element(f"%i{k}", i)}')
-                first = body(f'insertelement {types.double} poison, double {value}, i32 0')
-                loaded[k, i] = _broadcast(body, first)
-            else:
-                address = body.element(f'%i{k}', i, types.double)
-                loaded[k, i] = body(f'load {types.double}, ptr {address}, align 8')
-        return loaded[k, i]
-
-    parts = ''
-    if len(recording.operations) <= PART:
-        emitter = Emitter(recording, body, load)
-        for i in range(len(recording.operations)):
-            if i not in emitter.absorbed:
-                emitter.name(i)
-        values = [emitter.name(i) for i in recording.outputs]
-    else:
-        parts, values = in_parts(recording, body, load)
-        parts = parts.replace('@part', f'@{name}_part')
-        body.lines = [line.replace('@part', f'@{name}_part') for line in body.lines]
-    for (k, i), value in zip(program.places(), values):
-        address = body.element(f'%o{k}', i, types.double)
-        body.lines.append(f'  store {types.double} {value}, ptr {address}, align 8')
-    pointers = [f'ptr %i{k}' for k in range(len(program.inputs))]
-    pointers += [f'ptr %o{k}' for k in range(len(program.outputs))]
-    return '\n'.join([parts, f'define internal void @{name}({", ".join(pointers)}) {{',
-                      *body.lines, '  ret void', '}', ''])
-
-
-def _broadcast(body: Body, first: str) -> str:
-    """Return a vector whose lanes all are lane 0 of `first`."""
-    t = body.types
-    return body(f'shufflevector {t.double} {first}, {t.double} poison, '
-                f'<{t.width} x i32> zeroinitializer')
 
 
 class _Driver:
@@ -151,6 +110,7 @@ class _Driver:
         self._entry: list[str] = []
         self._functions: dict[tuple[int, tuple[bool, ...]], tuple[str, str]] = {}
         self._label = 0
+        self.declarations: set[str] = set()
 
     def text(self) -> str:
         flow, t = self.flow, self.types
@@ -189,7 +149,10 @@ class _Driver:
         key = id(call.program), shared
         if key not in self._functions:
             name = f'f{len(self._functions)}_{call.program.name}'
-            self._functions[key] = name, function_text(name, call.program, shared, self.types)
+            memory = Lanes(call.program, self.types, shared)
+            text, declared = function_text(name, memory, PART)
+            self._functions[key] = name, text
+            self.declarations |= declared
         pointers = ', '.join(f'ptr %b.{name}' for name in (*call.inputs, *call.outputs))
         self.lines.append(f'  call void @{self._functions[key][0]}({pointers})')
 

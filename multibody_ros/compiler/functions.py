@@ -16,9 +16,13 @@
 Elementary functions over any scalar: a float computes, an expression records, a dual derives.
 
 A scalar that is not a plain number carries the function as a method of the same name.
+
+Scalars that go through the same arithmetic, such as the rows of a matrix, can be put side by side:
+one instruction then computes all of them.
 """
 
 import math
+import operator
 
 #: the logarithm of the largest double
 _LARGEST = 709.782712893384
@@ -58,3 +62,56 @@ def where(a, b, yes, no):
     if isinstance(a, (float, int)) and isinstance(b, (float, int)):
         return yes if a < b else no
     return (b if isinstance(a, (float, int)) else a).where(a, b, yes, no)
+
+
+def side_by_side(scalars):
+    """Return one that stands for all `scalars`; sums and products with it are lane by lane."""
+    first = scalars[0]
+    if len(scalars) == 1 or all(isinstance(x, (float, int)) and x == first for x in scalars):
+        return first
+    for x in scalars:
+        if hasattr(x, 'side_by_side'):
+            return x.side_by_side(scalars)
+    return Lanes(scalars)
+
+
+def lane(x, k):
+    """Return number `k` of what was put side by side; a scalar is the same in every lane."""
+    return x.lane(k) if hasattr(x, 'lane') else x
+
+
+class Lanes:
+    """Scalars side by side, where they are not recorded."""
+
+    def __init__(self, scalars):
+        """Hold the scalars."""
+        self.scalars = tuple(scalars)
+
+    def lane(self, k):
+        """Return one of them."""
+        return self.scalars[k]
+
+    def __add__(self, other):
+        """Return the sums."""
+        return self._with(other, operator.add)
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        """Return the differences."""
+        return self._with(other, operator.sub)
+
+    def __rsub__(self, other):
+        """Return the differences."""
+        return self._with(other, lambda x, y: y - x)
+
+    def __mul__(self, other):
+        """Return the products."""
+        return self._with(other, operator.mul)
+
+    __rmul__ = __mul__
+
+    def _with(self, other, operation):
+        if hasattr(other, 'side_by_side'):
+            return operation(other.side_by_side(self.scalars), other)
+        return side_by_side([operation(x, lane(other, k)) for k, x in enumerate(self.scalars)])

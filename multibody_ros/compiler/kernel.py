@@ -32,6 +32,7 @@ from . import cache as files
 from . import entry
 from .callable import python_function
 from .llvm import compile_text, fused, identity, Library, vector_width
+from .lookup import lookup_function, lookup_text
 from .program import batch_text, Program, state_text
 
 #: rows a thread should have at least, so that starting it pays
@@ -69,6 +70,27 @@ def _pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, 'multibody')
 
 
+def _loaded(key: list[bytes], text: Callable[[], str]) -> Library:
+    """Return the code of LLVM assembly: from disk, or from the compiler."""
+    name = hashlib.sha256(b'\0'.join(
+        [identity().encode(), _source(), _python(), *key])).hexdigest()
+    image = files.read(name)
+    if image is None:
+        image = compile_text(text())
+        files.write(name, image)
+    return Library(image)
+
+
+@cache
+def _lookup() -> Library:
+    return _loaded([b'lookup'], lookup_text)
+
+
+def by_last_argument(name: str, table: dict[str, Any], slow: Callable) -> Callable:
+    """Return the quickest callable for a table of functions; `slow` answers all it does not."""
+    return lookup_function(name, _lookup(), table, slow) if entry.AVAILABLE else slow
+
+
 class Kernel:
     """A compiled program."""
 
@@ -97,15 +119,9 @@ class Kernel:
         with self._lock:
             if kind not in self._loaded:
                 program = self.program
-                key = hashlib.sha256(b'\0'.join([
-                    identity().encode(), _source(), _python(), kind.encode(),
-                    repr((program.name, program.inputs, program.outputs)).encode(),
-                    self._key])).hexdigest()
-                image = files.read(key)
-                if image is None:
-                    image = compile_text(self.text(kind))
-                    files.write(key, image)
-                self._loaded[kind] = Library(image)
+                shapes = repr((program.name, program.inputs, program.outputs)).encode()
+                self._loaded[kind] = _loaded(
+                    [kind.encode(), shapes, self._key], lambda: self.text(kind))
             return self._loaded[kind]
 
     def text(self, kind: str) -> str:
@@ -142,23 +158,27 @@ class Kernel:
         shared = iter(self.shared)
         arrays = [next(shared) if x.shared else next(given) for x in self.program.inputs]
         arrays += outputs
-        addresses = np.array([array.ctypes.data for array in arrays], dtype=np.int64)
+        addresses = [entry.address(array) for array in arrays]
         if rows is None:
-            return outputs, self._function('state')(*addresses.tolist()) == 0.0
-        strides = np.array([0 if x.shared else 8 * x.size for x in self.program.inputs]
-                           + [8 * x.size for x in self.program.outputs])
+            return outputs, self._function('state')(*addresses) == 0.0
+        count = max(1, min(_threads, rows // ROWS_PER_THREAD))
+        if count == 1 and rows >= vector_width():
+            return outputs, self._function('batch')(rows, *addresses) == 0.0
+        strides = [0 if x.shared else 8 * x.size for x in self.program.inputs]
+        strides += [8 * x.size for x in self.program.outputs]
+
+        def from_row(row: int) -> list[int]:
+            return [x + row * stride for x, stride in zip(addresses, strides)]
+
         if rows < vector_width():
             state = self._function('state')
-            statuses = [state(*(addresses + strides * row).tolist()) for row in range(rows)]
+            statuses = [state(*from_row(row)) for row in range(rows)]
             return outputs, not any(statuses)
         batch = self._function('batch')
 
         def part(first: int, last: int) -> float:
-            return batch(last - first, *(addresses + strides * first).tolist())
+            return batch(last - first, *from_row(first))
 
-        count = max(1, min(_threads, rows // ROWS_PER_THREAD))
-        if count == 1:
-            return outputs, part(0, rows) == 0.0
         bounds = [rows * k // count for k in range(count + 1)]
         statuses = list(_pool(os.getpid()).map(part, bounds[:-1], bounds[1:]))
         return outputs, not any(statuses)

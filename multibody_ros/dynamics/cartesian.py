@@ -28,7 +28,7 @@ from .forward import definiteness
 from .kinematics import jacobian, jacobian_dot
 from .ltdl import coordinate_parents, factorised, solved_lower, solved_transposed
 from .rnea import gravity
-from ..compiler.functions import sqrt, where
+from ..compiler.functions import lane, side_by_side, sqrt, where
 
 #: the singularity measure below which the inverse of A is damped
 DAMPED_BELOW = 1e-6
@@ -49,42 +49,35 @@ def cartesian_dynamics(tree, parameters, q, v, frame):
 
 
 def mobility(factors, J):
-    """Return A = J M^-1 J^T and the rows of J M^-1, for factors of M (see ltdl)."""
+    """Return A = J M^-1 J^T and J M^-1, for factors of M (see ltdl)."""
     L, inverse = factors
-    Y = [solved_transposed(L, row) for row in J]
-    weighted = [[d * y for d, y in zip(inverse, row)] for row in Y]
-    A = [[None] * len(J) for _ in J]
-    for i in range(len(J)):
-        for j in range(i + 1):
-            A[i][j] = A[j][i] = _dot(weighted[i], Y[j])
-    return A, [solved_lower(L, row) for row in weighted]
+    size = len(J)
+    Y = solved_transposed(L, _columns(J))
+    weighted = [d * y for d, y in zip(inverse, Y)]
+    A = [_dot([lane(y, i) for y in Y], weighted) for i in range(size)]
+    response = _elements(solved_lower(L, weighted), size)
+    return _elements(A, size), [[row[i] for row in response] for i in range(size)]
 
 
 def symmetric_inverse(A):
     """Return the inverse of a positive definite matrix through A = L D L^T."""
     n = len(A)
-    H = [list(row) for row in A]
+    H = _rows(A)
+    G = [side_by_side([1.0 if i == j else 0.0 for j in range(n)]) for i in range(n)]
     inverse = [0.0] * n
-    G = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     # Gauss without pivoting on [A, 1]: leaves the pivots D on the diagonal and G = L^-1
     for k in range(n):
+        pivot = lane(H[k], k)
         # a direction the frame can never move in: no inverse, whatever the state
-        lost = isinstance(H[k][k], float) and H[k][k] == 0.0
-        inverse[k] = math.nan if lost else 1.0 / H[k][k]
+        lost = isinstance(pivot, float) and pivot <= 0.0
+        inverse[k] = math.nan if lost else 1.0 / pivot
         for i in range(k + 1, n):
-            element = H[k][i] * inverse[k]
-            for j in range(i, n):
-                H[i][j] = H[i][j] - element * H[k][j]
-            for j in range(k + 1):
-                G[i][j] = G[i][j] - element * G[k][j]
-    weighted = [[d * x for x in row] for d, row in zip(inverse, G)]
-    result = [[None] * n for _ in range(n)]
-    for i in range(n):
-        for j in range(i, n):
-            # G is lower triangular: A^-1 = G^T D^-1 G
-            element = _dot([row[i] for row in weighted[j:]], [row[j] for row in G[j:]])
-            result[i][j] = result[j][i] = element
-    return result
+            element = lane(H[k], i) * inverse[k]
+            H[i] = H[i] - element * H[k]
+            G[i] = G[i] - element * G[k]
+    # A^-1 = G^T D^-1 G with G lower triangular: the rows of D^-1/2 G above i have nothing there
+    root = [sqrt(d) * row for d, row in zip(inverse, G)]
+    return _elements([_dot([lane(row, i) for row in root[i:]], root[i:]) for i in range(n)], n)
 
 
 def singularity(A, Mx):
@@ -96,29 +89,37 @@ def singularity(A, Mx):
     """
     linear = (A[0][0] + A[1][1] + A[2][2]) * (1.0 / 3.0)
     angular = (A[3][3] + A[4][4] + A[5][5]) * (1.0 / 3.0)
-    blocks = [_square(Mx, rows, columns) for rows, columns in
-              ((range(3), range(3)), (range(3), range(3, 6)), (range(3, 6), range(3, 6)))]
-    cross_term = linear * angular * blocks[1]
-    square = (linear * linear * blocks[0] + (cross_term + cross_term)
-              + angular * angular * blocks[2])
-    return 1.0 / sqrt(square)
+    scale = [linear] * 3 + [angular] * 3
+    weighted = _dot(scale, [row * row for row in _rows(Mx)])
+    return 1.0 / sqrt(_dot(scale, [lane(weighted, i) for i in range(6)]))
 
 
 def cartesian_terms(C, g, J_dot, response, Mx):
     """
-    Return Cx, gx and Jbar, for the rows `response` of J M^-1 and Mx.
+    Return Cx, gx and Jbar, for response = J M^-1 and the symmetric Mx.
 
     Cx = Jbar^T C Jbar - Mx J' Jbar = Mx (J M^-1 C - J') Jbar.
     """
     size, nv = len(Mx), len(g)
-    J_bar = [[_dot(Mx[r], [response[s][k] for s in range(size)]) for r in range(size)]
-             for k in range(nv)]
-    C_columns, J_bar_columns = list(zip(*C)), list(zip(*J_bar))
-    inner = [[_dot(response[r], C_columns[k]) - J_dot[r][k] for k in range(nv)]
-             for r in range(size)]
-    middle = [[_dot(inner[r], J_bar_columns[s]) for r in range(size)] for s in range(size)]
-    Cx = [[_dot(Mx[r], middle[s]) for s in range(size)] for r in range(size)]
-    return Cx, [_dot(column, g) for column in J_bar_columns], J_bar
+    columns, rate = _columns(response), _columns(J_dot)
+    J_bar = [_dot([row[k] for row in response], _rows(Mx)) for k in range(nv)]
+    inner = [_dot([row[k] for row in C], columns) - rate[k] for k in range(nv)]
+    middle = [_dot([lane(column, r) for column in inner], J_bar) for r in range(size)]
+    Cx = [_dot(row, middle) for row in Mx]
+    gx, = _elements([_dot(g, J_bar)], size)
+    return _elements(Cx, size), gx, _elements(J_bar, size)
+
+
+def _rows(A):
+    return [side_by_side(row) for row in A]
+
+
+def _columns(A):
+    return [side_by_side(column) for column in zip(*A)]
+
+
+def _elements(rows, width):
+    return [[lane(row, k) for k in range(width)] for row in rows]
 
 
 def _dot(a, b):
@@ -126,7 +127,3 @@ def _dot(a, b):
     for x, y in zip(a, b):
         total = total + x * y
     return total
-
-
-def _square(A, rows, columns):
-    return _dot([A[i][j] for i in rows for j in columns], [A[i][j] for i in rows for j in columns])

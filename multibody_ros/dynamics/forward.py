@@ -24,7 +24,7 @@ from .rnea import bias
 from ..compiler.functions import where
 
 #: coordinates on one path from which the quadratic mass matrix costs more than linear recursion
-LONG_CHAIN = 24
+LONG_CHAIN = 10
 #: a pivot this much smaller than the element it stems from is a rounding error
 SINGULAR = 1e-13
 
