@@ -29,7 +29,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = 'multibody_ros'
 NODES = ['simulator', 'computed_torque_controller', 'gravity_compensation_controller',
-         'cartesian_controller']
+         'cartesian_controller', 'joint_controller', 'trajectory_publisher', 'robot_state']
 SHARED = [p.relative_to(ROOT) for folder in ('launch', 'config', 'urdf')
           for p in sorted((ROOT / folder).rglob('*')) if p.is_file() and p.suffix != '.pyc']
 # The ROS wheels leave these behind for their own interpreter, COVERAGE_* is pytest-cov's.
