@@ -25,9 +25,9 @@ JOINTS = ['left_motor', 'left_elbow', 'right_motor', 'right_elbow']
 START = dict(zip(JOINTS, (2.2, -1.4, 0.9, 1.4)))
 
 
-def test_five_bar_stays_closed_and_moves_under_its_motors(monkeypatch, tmp_path):
+def test_five_bar_stays_closed_and_moves_under_its_motors(tmp_path):
     robot = mb.load_urdf(URDF)
-    with Loop(monkeypatch, tmp_path) as loop:
+    with Loop(tmp_path) as loop:
         loop.start('simulator', {
             'description_file': str(URDF), 'update_rate': 200.0, 'command_timeout': 5.0,
             **{f'initial_positions.{name}': x for name, x in START.items()}})

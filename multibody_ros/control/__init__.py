@@ -17,6 +17,7 @@
 from . import trajectory
 from .adaptive import AdaptiveControl
 from .cartesian import CartesianControl
+from .closed import MechanismComputedTorque, MechanismGravityCompensation, MechanismHold
 from .hold import GravityCompensation, SafeHold
 from .impedance import CartesianImpedance
 from .joint import ComputedTorque, IndependentJoint, PDGravity, PDPlus
@@ -24,5 +25,6 @@ from .safety import Safety, Torque
 from .task import pose_error
 
 __all__ = ['AdaptiveControl', 'CartesianControl', 'CartesianImpedance', 'ComputedTorque',
-           'GravityCompensation', 'IndependentJoint', 'PDGravity', 'PDPlus', 'pose_error',
+           'GravityCompensation', 'IndependentJoint', 'MechanismComputedTorque',
+           'MechanismGravityCompensation', 'MechanismHold', 'PDGravity', 'PDPlus', 'pose_error',
            'SafeHold', 'Safety', 'Torque', 'trajectory']

@@ -68,6 +68,32 @@ class MechanismComputedTorque:
         return self.robot.constrained_inverse_dynamics(q, v, a, self.actuated, t)[0]
 
 
+class MechanismHold:
+    """
+    The safe stop of a mechanism: the weight carried, the motion braked.
+
+    tau of the actuated joints for the acceleration -rate v of the independent ones. Closed loop:
+    q_i'' = -rate q_i'. Where the file names no independent joint, all of them help.
+    """
+
+    def __init__(self, robot: Robot, rate: float = 10.0) -> None:
+        """Take the braking `rate` in 1/s."""
+        self.robot, self.rate = robot, rate
+        self.independent = list(robot.independent_joints)
+        self._places = [robot.v_index[name].start for name in self.independent]
+
+    def torque(self, t: float, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the torques of all joints, zero at the passive ones."""
+        robot, v = self.robot, np.asarray(v, dtype=np.float64)
+        if not self.independent:
+            # v obeys the constraints, so -rate v is an acceleration they allow, at small speeds
+            return robot.constrained_inverse_dynamics(
+                q, v, -self.rate * v, robot.joint_names, t)[0]
+        wanted = dict(zip(self.independent, -self.rate * v[self._places]))
+        a = robot.acceleration_analysis(q, v, wanted, t)
+        return robot.constrained_inverse_dynamics(q, v, a, self.independent, t)[0]
+
+
 class MechanismGravityCompensation:
     """
     The weight, carried by the actuated joints through the constraints, and damping.

@@ -38,7 +38,6 @@ class Observers:
 
     def __init__(self, node: Node, robot: Any, clock: bool) -> None:
         """Open the topics; who listens is looked up ten times a second, not at every step."""
-        self._robot = robot
         self._clock = node.create_publisher(ClockMessage, '/clock', NEWEST) if clock else None
         self._energies = node.create_publisher(Float64MultiArray, '~/energies', STREAM)
         self._reactions = {
@@ -59,7 +58,7 @@ class Observers:
                                   for name in ENERGIES]
             self._energies.publish(message)
         if self._heard:
-            wrenches = self._robot.joint_wrenches(simulation.q, simulation.v, simulation.a)
+            wrenches = simulation.joint_wrenches
             for name in self._heard:
                 wrench = WrenchStamped(wrench=wrench_message(wrenches[name]))
                 wrench.header.stamp, wrench.header.frame_id = stamp, self._children[name]

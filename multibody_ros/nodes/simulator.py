@@ -38,8 +38,9 @@ from .parameters import declare, Tuning
 from .payload import PayloadParameters
 from .pushes import Pushes
 from .qos import DEEP, LATCHED, NEWEST, REQUEST, STREAM
-from .simulator_options import declare_physics, declare_sensors, declare_start, FAULTS
-from ..control import SafeHold
+from .simulator_options import (
+    declare_mechanism, declare_physics, declare_sensors, declare_start, FAULTS)
+from ..control import MechanismHold, SafeHold
 from ..simulation import Simulation
 from ..simulation.closed import ConstrainedSimulation
 
@@ -68,17 +69,14 @@ class Simulator(Node):
                              'description_file (a path, or urdf/arm7.urdf)')
         self.robot = load_robot(self, text)
         self.joints = JointMap(self.robot)
-        if self.robot.constraints:
-            raise ValueError(f'robot {self.robot.name!r} has loops, which this node does not '
-                             'simulate: use multibody_ros.Simulation')
         self._declare()
-        self._effort = (self.robot.limits.effort if self._physics['torque_limits']
+        self._effort = (self.robot.limits.effort if self._physics.get('torque_limits', True)
                         else np.full(self.robot.nv, np.inf))
         self.payload.take_over(lambda name: self.get_parameter(name).value, 0.0)
-        pushed = {} if not self._pushed else {self._pushed: np.zeros(6)}
         self.simulation = Simulation(self.robot, *self.initial, dt=self.period / self.substeps,
-                                     wrenches=pushed, **self._physics)
-        self.hold = SafeHold(self.robot, self.hold_rate)
+                                     **self._physics)
+        self.hold = (MechanismHold if self.robot.constraints else SafeHold)(
+            self.robot, self.hold_rate)
         self.tau = np.zeros(self.robot.nv)
         self._fault: str = self.get_parameter('sensors.fault').value
         self._warm_up()
@@ -112,7 +110,7 @@ class Simulator(Node):
         self._start_held = declare(
             self, 'start_held', True, 'hold the joints still until the first command')
         self._publish_clock = declare(self, 'publish_clock', False, 'publish /clock')
-        self._pushed = declare(
+        pushed = declare(
             self, 'wrench_link', self.robot.link_names[-1],
             'link prepared for ~/external_wrench, empty: none; another one halts the simulation '
             'for the moment that compiling takes')
@@ -122,8 +120,12 @@ class Simulator(Node):
         declare(self, 'step_count', 1, 'steps that one call of ~/step takes', 1, 10**9,
                 changeable=True)
         self.payload = PayloadParameters(self, self.robot, 0.0)
-        self._physics = declare_physics(self, self.robot)
-        self._physics['sensors'] = declare_sensors(self)
+        sensors = declare_sensors(self)
+        if self.robot.constraints:
+            self._physics = declare_mechanism(self)
+        else:
+            self._physics = {**declare_physics(self, self.robot), 'sensors': sensors,
+                             'wrenches': {pushed: np.zeros(6)} if pushed else {}}
         self.initial = declare_start(self, self.robot)
 
     def _tune(self, value: Callable[[str], Any]) -> None:
@@ -139,7 +141,7 @@ class Simulator(Node):
         """Compile what the loop calls now: the first steps must not wait for it."""
         simulation = self.simulation
         simulation.step(self.hold.torque(0.0, simulation.q, simulation.v))
-        self.robot.joint_wrenches(simulation.q, simulation.v, simulation.a)
+        _ = simulation.joint_wrenches
         simulation.reset(*self.initial)
 
     def _open(self, text: str) -> None:

@@ -82,6 +82,17 @@ def declare_physics(node: Node, robot: Any) -> dict[str, Any]:
     }
 
 
+def declare_mechanism(node: Node) -> dict[str, Any]:
+    """Declare the physics of a robot with loops and return the options of Simulation."""
+    return {
+        'integrator': declare_choice(node, 'physics.integrator', 'rk4', 'integration scheme',
+                                     ('rk4', 'semi_implicit_euler')),
+        'damping': declare(node, 'physics.damping', True, 'viscous friction of the URDF acts'),
+        'friction': declare(node, 'physics.friction', True, 'Coulomb friction of the URDF acts, '
+                            'smoothed'),
+    }
+
+
 def declare_sensors(node: Node) -> Sensors:
     """Declare how the state is measured and return it; all off by default."""
     declare(node, 'sensors.fault', 'none',

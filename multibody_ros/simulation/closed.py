@@ -146,6 +146,16 @@ class ConstrainedSimulation:
         return self.robot.reactions(self._q, self._v, self._here(), self.t)
 
     @property
+    def joint_wrenches(self) -> dict[str, Array]:
+        """Forces in the joints, see Robot.joint_wrenches, those of the constraints counted in."""
+        return self.reactions.joints
+
+    @property
+    def measured(self) -> tuple[Array, Array]:
+        """Return q and v: a mechanism has no sensors of its own."""
+        return self.q, self.v
+
+    @property
     def energies(self) -> Energies:
         """Kinetic energy, weight, springs (none here: `forces` are outside), in joules."""
         return Energies(float(self.robot.kinetic_energy(self._q, self._v)),

@@ -153,6 +153,11 @@ class Simulation:
         return self._recorder.measured if self._recorder.watches else (self.q, self.v)
 
     @property
+    def joint_wrenches(self) -> dict[str, Array]:
+        """Forces in the joints, see Robot.joint_wrenches."""
+        return self.robot.joint_wrenches(self.q, self.v, self.a)
+
+    @property
     def log(self) -> Log:
         """Samples since the last reset: states, torques by cause, energies, works."""
         return self._recorder.log(self._kernel_run)
