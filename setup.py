@@ -62,6 +62,7 @@ setup(
             f'ros-jazzy-rclpy==7.1.6; {WHEELS}',
             f'ros-jazzy-rmw-fastrtps-cpp==8.4.3; {WHEELS}',
             f'ros-jazzy-common-interfaces==5.3.6; {WHEELS}',
+            'PyYAML>=6.0',
         ],
         'plot': ['matplotlib>=3.7'],
         'record': ['mcap-ros2-support>=0.5'],
