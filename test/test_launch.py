@@ -138,19 +138,17 @@ def flat(tree, prefix=''):
     return items
 
 
-@pytest.fixture(scope='module')
-def parameters_of(tmp_path_factory):
-    """Return {node: {parameter: value}} of running nodes that read config/arm7.yaml."""
+def started(config, logs):
+    """Return {node: {parameter: value}} of the nodes named in a config file, which they read."""
     if find_spec('rclpy') is None:
         pytest.skip('rclpy is not installed')
     from rcl_interfaces.srv import GetParameters, ListParameters
     from rclpy.parameter import parameter_value_to_python
     from ros_loop import Loop
-    with Loop(tmp_path_factory.mktemp('log')) as loop:
-        nodes = ['simulator', 'computed_torque_controller', 'gravity_compensation_controller',
-                 'cartesian_controller', 'joint_controller']
+    nodes = [name.removeprefix('/**/') for name in yaml.safe_load(config.read_text())]
+    with Loop(logs) as loop:
         for node in nodes:
-            loop.start(node, files=[ROOT / 'config' / 'arm7.yaml'], namespace='/here')
+            loop.start(node, files=[config], namespace='/here')
         loop.wait(lambda: len({s.name for m in loop.reports for s in m.status
                                if s.message != 'not active'}) == len(nodes), 'not all are up')
         found = {}
@@ -163,13 +161,19 @@ def parameters_of(tmp_path_factory):
     return found
 
 
+@pytest.fixture(scope='module')
+def parameters_of(tmp_path_factory):
+    return started(ROOT / 'config' / 'arm7.yaml', tmp_path_factory.mktemp('log'))
+
+
 @configs
-def test_configured_parameters_reach_the_nodes(config, parameters_of):
+def test_configured_parameters_reach_the_nodes(config, tmp_path):
+    found = started(config, tmp_path)
     for name, content in yaml.safe_load(config.read_text()).items():
         assert name.startswith('/**/')
         node = name.removeprefix('/**/')
         for parameter, value in flat(content['ros__parameters']).items():
-            assert parameters_of[node][parameter] == value, (node, parameter)
+            assert found[node][parameter] == value, (node, parameter)
 
 
 @files
