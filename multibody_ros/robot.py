@@ -177,15 +177,32 @@ class Robot(CompiledModel, Constrained):
         """Return the operational-space dynamics of a link (theory.md section 8)."""
         return self._by_link['cartesian_dynamics'][link](q, v)  # type: ignore[no-any-return]
 
-    def joint_wrenches(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> dict[str, Array]:
+    def joint_wrenches(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+                       wrenches: Wrenches | None = None) -> dict[str, Array]:
         """
         Return {joint: [force; torque] parent on child, at the joint origin, child link axes}.
 
-        Fixed joints and followers are among them.
+        Fixed joints and followers are among them. wrenches: as in `inverse_dynamics`.
         """
-        wrenches = self._run('joint_wrenches', None, q=q, v=v, a=a)
-        return {body.joint: wrenches[..., k, :]
-                for k, body in enumerate(self._programs.whole_tree.bodies)}
+        rows = self._run('joint_wrenches', None, q=q, v=v, a=a)
+        joints = {body.joint: rows[..., k, :]
+                  for k, body in enumerate(self._programs.whole_tree.bodies)}
+        for link, wrench in (wrenches or {}).items():
+            self._take_off(joints, q, link, self._wrench(link, wrench))
+        return joints
+
+    def _take_off(self, joints: dict[str, Array], q: ArrayLike, link: str, F: Array) -> None:
+        """Let every joint between the world and a link transmit less by a wrench from outside."""
+        p_WL = self.pose(q, link)[..., :3, 3]
+        above = {joint.child: joint for joint in self.model.joints}
+        while link in above:
+            joint = above[link]
+            T = self.pose(q, joint.child)
+            torque = F[..., 3:] + np.cross(p_WL - T[..., :3, 3], F[..., :3])
+            share = [np.einsum('...ji,...j->...i', T[..., :3, :3], x)
+                     for x in (F[..., :3], torque)]
+            joints[joint.name] = joints[joint.name] - np.concatenate(share, axis=-1)
+            link = joint.parent
 
     def inverse_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike,
                                      a: ArrayLike) -> Derivatives:
@@ -250,13 +267,16 @@ class Robot(CompiledModel, Constrained):
         """Return the sum of J^T F."""
         total = np.zeros(self.nv)
         for link, wrench in wrenches.items():
-            F = vector(self.name, f"wrench on link '{link}'", wrench, 6)
-            if not np.isfinite(F).all():
-                raise ValueError(f"wrench on link '{link}' of robot '{self.name}' is not finite: "
-                                 f'{F.tolist()}')
             J = self.jacobian(q, link)
-            total = total + np.einsum('...ij,...i->...j', J, F)
+            total = total + np.einsum('...ij,...i->...j', J, self._wrench(link, wrench))
         return total
+
+    def _wrench(self, link: str, wrench: ArrayLike) -> Array:
+        F = vector(self.name, f"wrench on link '{link}'", wrench, 6)
+        if not np.isfinite(F).all():
+            raise ValueError(f"wrench on link '{link}' of robot '{self.name}' is not finite: "
+                             f'{F.tolist()}')
+        return F
 
 
 def _rebuilt(model: Model, source: Source | None, links: Array,

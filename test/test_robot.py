@@ -114,6 +114,22 @@ def test_joint_wrenches_project_to_the_torques_and_carry_the_weight(arm7, state)
     np.testing.assert_allclose(batch['joint4'], [wrenches['joint4']] * 2)
 
 
+def test_a_push_is_carried_by_the_joints_below(arm7, state):
+    """The torques of pushed motion are the axes' shares, and joints beyond the push feel none."""
+    q, v, a = state
+    push = {'link5': [3.0, -1.0, 2.0, 0.3, 0.1, -0.2]}
+    wrenches, tau = arm7.joint_wrenches(q, v, a, push), arm7.inverse_dynamics(q, v, a, push)
+    for k, joint_name in enumerate(arm7.joint_names):
+        axis = next(j.axis for j in arm7.model.joints if j.name == joint_name)
+        assert wrenches[joint_name][3:] @ axis == pytest.approx(tau[k], abs=1e-12)
+    free = arm7.joint_wrenches(q, v, a)
+    np.testing.assert_array_equal(wrenches['joint6'], free['joint6'])
+    ground = arm7.pose(q, 'link1')[:3, :3] @ (free['joint1'] - wrenches['joint1'])[:3]
+    np.testing.assert_allclose(ground, push['link5'][:3], atol=1e-12)
+    batch = arm7.joint_wrenches([q, q], [v, v], [a, a], push)
+    np.testing.assert_allclose(batch['joint2'], [wrenches['joint2']] * 2)
+
+
 def test_payload_is_a_body_welded_on_and_leaves_no_trace(arm7, state):
     q, v, a = state
     before = arm7.inverse_dynamics(q, v, a), arm7.parameters.copy()

@@ -41,14 +41,6 @@ class JointSpace:
         self.links = [link.name for link in model.links]
         self.above = {joint.child: joint for joint in model.joints}
 
-    def joints_below(self, link):
-        """Return the joints from the root to a link."""
-        way = []
-        while link in self.above:
-            way.append(self.above[link])
-            link = self.above[link].parent
-        return way[::-1]
-
     def rates(self, q, v):
         """Return dq/dt."""
         return position_rates(self.tree, q, v)

@@ -119,12 +119,10 @@ def reactions_of(robot: Robot, q: ArrayLike, v: ArrayLike, tau: ArrayLike, t: fl
         rows = closure.structure.rows[constraint.name]
         constraints[constraint.name] = _reaction(
             robot, constraint, q, t, J[rows], multipliers[rows])
-    joints = robot.joint_wrenches(q, v, a)
-    applied = [(link, np.asarray(w, dtype=np.float64)) for link, w in (wrenches or {}).items()]
-    applied += [(link, w) for reaction in constraints.values()
-                for link, w in reaction.wrenches.items()]
-    for link, wrench in applied:
-        _take_off(robot, q, joints, link, wrench)
+    joints = robot.joint_wrenches(q, v, a, wrenches)
+    for reaction in constraints.values():
+        for link, wrench in reaction.wrenches.items():
+            robot._take_off(joints, q, link, wrench)
     labels = robot.constraint_labels
     return Reactions(a, multipliers, constraints, joints,
                      tuple(labels[k] for k in shared_rows(J)))
@@ -159,13 +157,3 @@ def _reaction(robot: Robot, constraint: Constraint, q: Array, t: float, J: Array
 
 def _value(x: Any) -> float:
     return float(x.value if isinstance(x, Dual) else x)
-
-
-def _take_off(robot: Robot, q: Array, joints: dict[str, Array], link: str, wrench: Array) -> None:
-    """Let every joint below `link` transmit less by a wrench that acts on it from outside."""
-    p_WL = robot.pose(q, link)[:3, 3]
-    for joint in robot._closure.structure.space.joints_below(link):
-        T = robot.pose(q, joint.child)
-        torque = wrench[3:] + np.cross(p_WL - T[:3, 3], wrench[:3])
-        share = np.concatenate([T[:3, :3].T @ wrench[:3], T[:3, :3].T @ torque])
-        joints[joint.name] = joints[joint.name] - share

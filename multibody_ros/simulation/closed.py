@@ -143,7 +143,9 @@ class ConstrainedSimulation:
     @property
     def reactions(self) -> Reactions:
         """Forces in joints and constraints under the torques of the last step."""
-        return self.robot.reactions(self._q, self._v, self._here(), self.t)
+        pushes = self.robot._generalised(self._q, self._wrenches)
+        return self.robot.reactions(self._q, self._v, self._here() - pushes, self.t,
+                                    self._wrenches)
 
     @property
     def joint_wrenches(self) -> dict[str, Array]:

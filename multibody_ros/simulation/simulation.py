@@ -154,8 +154,8 @@ class Simulation:
 
     @property
     def joint_wrenches(self) -> dict[str, Array]:
-        """Forces in the joints, see Robot.joint_wrenches."""
-        return self.robot.joint_wrenches(self.q, self.v, self.a)
+        """Forces in the joints under the wrenches of the moment, see Robot.joint_wrenches."""
+        return self.robot.joint_wrenches(self.q, self.v, self.a, self._physics.wrenches)
 
     @property
     def log(self) -> Log:
