@@ -267,6 +267,7 @@ def test_the_directory_is_chosen_by_the_environment(monkeypatch, tmp_path):
 
 def test_a_user_without_a_home_computes(monkeypatch, compilations, told):
     monkeypatch.delenv('MULTIBODY_CACHE_DIR')
+    monkeypatch.delenv('XDG_CACHE_HOME', raising=False)
 
     def homeless():
         raise RuntimeError('Could not determine home directory.')
