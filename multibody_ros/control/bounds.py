@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def bounded(robot: Robot, tau: Array, t: float) -> Array:
-    """Clip `tau` at the effort limits; raise ValueError where it is not finite."""
-    if not np.isfinite(tau).all():
-        raise ValueError(f'torque at t = {t:g} s is {first_bad(robot, tau)}')
-    return np.clip(tau, -robot.limits.effort, robot.limits.effort)
-
-
 def first_bad(robot: Robot, values: Array) -> str:
     """Name the first joint whose entry in `values` (order of v) is not finite, with the value."""
     index = int(np.argmin(np.isfinite(values)))

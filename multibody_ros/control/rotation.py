@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from .vectors import dot, Matrix, times, Vector
 from ..compiler.functions import atan2, cos, sin, sqrt, where
+from ..dynamics.spatial import cross
 
 Array = NDArray[np.float64]
 
@@ -87,10 +88,6 @@ def rotation_gradient(w: Vector, y: Vector) -> Vector:
     # cot without poles: near t = pi the cosine vanishes, the sine does not
     k = where(t, SMALL, 1.0 / 12.0 + t * (1.0 / 720.0 + t * (1.0 / 30240.0)),
               (1.0 - half * cos(half) / sin(half)) / safe)
-    first = _cross(w, y)
-    second = _cross(w, first)
+    first = cross(w, y)
+    second = cross(w, first)
     return [b - 0.5 * c + k * d for b, c, d in zip(y, first, second)]
-
-
-def _cross(a: Vector, b: Vector) -> Vector:
-    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]

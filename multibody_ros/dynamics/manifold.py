@@ -22,7 +22,8 @@ velocity is constant in body axes.
 
 import math
 
-from .spatial import add, apply, apply_transposed, cross, rotation_of_quaternion, scale, sub
+from .spatial import (
+    add, apply, apply_transposed, cross, dot, rotation_of_quaternion, scale, sub)
 from ..compiler.functions import atan2, cos, sin, sqrt, where
 
 #: Taylor series in t = angle^2 of (1 - sin x / x) / x^2 and of (1 - x/2 cot x/2) / x^2
@@ -63,7 +64,7 @@ def difference(tree, continuous, q0, q1):
 
 
 def _moved(p, quaternion, v, w):
-    t = _square(w)
+    t = dot(w, w)
     small = where(t, _TINY, 1.0, t)
     angle = sqrt(small)
     # h is the half angle's sine over the half angle, c its cosine
@@ -81,20 +82,16 @@ def _way(x0, x1):
     # a quaternion and its negative are the same turn: take the shorter way
     sign = where(turn[3], 0.0, -1.0, 1.0)
     u, c = scale(sign, turn[:3]), sign * turn[3]
-    s2 = _square(u)
+    s2 = dot(u, u)
     tiny = 1e-16 * (s2 + c * c)
     s = sqrt(where(s2, tiny, 1.0, s2))
     ratio = where(s2, tiny, 2.0 / where(s2, tiny, c, 1.0), 2.0 * atan2(s, c) / s)
     w = scale(ratio, u)
-    t = _square(w)
+    t = dot(w, w)
     safe = where(t, _SERIES_BELOW, 1.0, t)
     k = where(t, _SERIES_BELOW, _polynomial(_COTANGENT, t), (1.0 - 0.5 * ratio * c) / safe)
     across = cross(w, d)
     return add(d, add(scale(-0.5, across), scale(k, cross(w, across)))), w
-
-
-def _square(w):
-    return w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
 
 
 def _polynomial(coefficients, t):
