@@ -220,6 +220,7 @@ NAN, INF = [np.nan] + [0.0] * 6, [0.0] * 6 + [np.inf]
     (lambda r, x: r.mass_matrix([[1.0, 2.0], [3.0]]), 'q must hold real numbers'),
     (lambda r, x: r.inverse_dynamics(np.zeros((3, 7)), np.zeros((4, 7)), x), 'batch axes'),
     (lambda r, x: r.pose(x, 'elbow'), "robot 'arm7' has no link 'elbow', only: base_link, link1"),
+    (lambda r, x: r.q_index['elbow'], "robot 'arm7' has no joint 'elbow', only: joint1, joint2"),
     (lambda r, x: r.jacobian(x[:2], 'tool'), 'q must have 7 entries'),
     (lambda r, x: r.inverse_dynamics(x, x, x, {'elbow': [0] * 6}), "no link 'elbow'"),
     (lambda r, x: r.inverse_dynamics(x, x, x, {'tool': [0] * 3}), "wrench on link 'tool'.* 6"),

@@ -22,7 +22,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import COORDINATES, Joint, Model
+from .finding import choices
+from .model import COORDINATES, Joint, Model, ModelError
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,20 @@ class Limits:
     effort: Array
 
 
+class Index(dict[str, slice]):
+    """Slices by joint name; a name that is none is answered with those that are."""
+
+    def __init__(self, robot: str) -> None:
+        """Begin empty."""
+        super().__init__()
+        self._robot = robot
+
+    def __missing__(self, name: str) -> slice:
+        """Refuse."""
+        raise ModelError(f"robot '{self._robot}' has no joint {name!r}, only: "
+                         + choices(self, str(name)))
+
+
 class Coordinates:
     """Coordinates of a model: one entry a joint that moves and follows no other."""
 
@@ -45,8 +60,7 @@ class Coordinates:
         self._joints = [j for j in model.joints if j.kind != 'fixed' and j.mimic is None]
         self._followers = [(j, j.mimic) for j in model.joints if j.mimic is not None]
         self.names = tuple(joint.name for joint in self._joints)
-        self.q_index: dict[str, slice] = {}
-        self.v_index: dict[str, slice] = {}
+        self.q_index, self.v_index = Index(model.name), Index(model.name)
         self.nq = self.nv = 0
         for joint in self._joints:
             nq, nv = COORDINATES[joint.kind]
