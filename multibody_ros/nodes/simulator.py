@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import sys
+from time import time_ns
 from typing import Any, Callable
 
 from geometry_msgs.msg import WrenchStamped
@@ -85,7 +86,8 @@ class Simulator(Node):
         self.mode = self._start_mode()
         self.paused: bool = declare(self, 'start_paused', False,
                                     'start with the clock stopped, see ~/pause')
-        self._epoch = BEGINNING if self._lockstep else self.get_clock().now().nanoseconds
+        # not the node's clock: with use_sim_time that is the /clock made of these stamps
+        self._epoch = BEGINNING if self._lockstep else time_ns()
         self.ticks = 0
         self._open(text)
         self.pacing = (LockStep if self._lockstep else FreeRunning)(self)
