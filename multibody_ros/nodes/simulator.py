@@ -39,6 +39,7 @@ from .parameters import declare, Tuning
 from .payload import PayloadParameters
 from .pushes import Pushes
 from .qos import DEEP, LATCHED, NEWEST, REQUEST, STREAM
+from .realtime import take_priority
 from .simulator_options import (
     declare_mechanism, declare_physics, declare_sensors, declare_start, FAULTS)
 from ..control import MechanismHold, SafeHold
@@ -63,6 +64,7 @@ class Simulator(Node):
     def __init__(self) -> None:
         """Declare parameters, load the robot, open the topics, start the clock."""
         super().__init__('simulator')
+        take_priority(self)
         declare_description(self)
         text = described_text(self)
         if not text:
