@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Simulator and Cartesian controller: send poses of the tool to ~/target_pose."""
+"""Simulator and Cartesian controller: send ~/target_pose or ~/target_twist."""
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
