@@ -340,7 +340,7 @@ def test_tolerance_at_the_goal(plant, given, off, code):
     assert handle.status == (ABORTED if code else SUCCEEDED)
 
 
-def test_deactivation_and_a_new_beginning_end_the_goal(plant):
+def test_end_of_the_life_cycle_and_a_new_beginning_end_the_goal(plant):
     plant.start()
     handle = plant.server.send(request())
     plant.run(0.1)
@@ -350,6 +350,11 @@ def test_deactivation_and_a_new_beginning_end_the_goal(plant):
     handle = plant.server.send(request())
     plant.controller.trigger_deactivate()
     assert handle.ended() == (ABORTED, -1, 'the controller was deactivated')
+    plant.controller.trigger_activate()
+    plant.jump(0.01)
+    handle = plant.server.send(request())
+    plant.controller.trigger_shutdown()
+    assert handle.ended() == (ABORTED, -1, 'the controller was shut down')
 
 
 def test_goals_over_dds(loop):

@@ -74,6 +74,12 @@ class JointLawController(Controller):
         self._action.end('the controller was deactivated')
         return super().on_deactivate(state)
 
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop answering for good, give up a goal."""
+        if self.active:
+            self._action.end('the controller was shut down')
+        return super().on_shutdown(state)
+
     def begin(self) -> None:
         """Hold the present pose."""
         self._action.end('the controller begins anew, at the pose it finds')
