@@ -81,8 +81,8 @@ def test_refusal_is_explained_and_the_node_goes_on(loop, capfd):
 
 def test_priority_beyond_its_range_is_refused(loop, capfd):
     child = loop.start('simulator', {'realtime_priority': 99}, [CONFIG])
-    loop.forget(child)
     assert child.wait(30) == 1
+    loop.forget(child)
     assert 'realtime_priority' in capfd.readouterr().err
 
 

@@ -50,5 +50,5 @@ def test_trajectory_publisher_gives_up_without_a_clock(loop, tmp_path):
     file.write_text('joint_names: [a]\npoints:\n- {time_from_start: 1.0, positions: [0.5]}\n')
     child = loop.start('trajectory_publisher', {
         **SIM_TIME, 'file': file, 'topic': 'nobody/joint_trajectory', 'patience': 0.5})
-    loop.forget(child)
     assert child.wait(30) == 1
+    loop.forget(child)
