@@ -33,6 +33,7 @@ from .messages import JointMap, pose_message, twist_message
 from .observers import listened
 from .parameters import declare
 from .qos import LATCHED, NEWEST, STREAM
+from .realtime import take_priority
 from ..arguments import known
 from ..control.rotation import log_rotation
 
@@ -43,6 +44,7 @@ class RobotState(Node):
     def __init__(self) -> None:
         """Take the robot of the parameters, or wait for the robot_description topic."""
         super().__init__('robot_state')
+        take_priority(self)
         declare_description(self)
         self._links = declare(self, 'links', '',
                               'links with spaces between; empty: the last one of the model'
