@@ -33,6 +33,7 @@ from .sensors import Sensors
 from .state import divergence, first_states, joint_of, torque_rows, vector_of
 from .structure import WORK
 from ..arguments import known
+from ..compiler.layout import address
 from ..compiler.machine import aligned
 
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ class Simulation:
         self.engine = engine_of(self.robot, self.structure, 'rk4' if adaptive else self.integrator)
         self._state = aligned(self.engine.machine.flow.state_size)
         self._done = aligned(1)
+        # plain memory, read and copied in a fraction of numpy's time
+        self._memory, self._done_memory = memoryview(self._state), memoryview(self._done)
+        self._before = memoryview(np.empty_like(self._state))
         self._views = self._split(self._state)
+        self._q, self._v = self._views[0][:self.robot.nq], self._views[1][:self.robot.nv]
         # asking an array for its address takes longer than a step
         self._addresses = ((self.engine.parameters.ctypes.data, self.values.ctypes.data),
                            self._state.ctypes.data, self._done.ctypes.data)
@@ -145,7 +150,8 @@ class Simulation:
         control = self._control(tau, int(steps))
         before = self._steps
         states = self._advance(control, int(steps), 1 if self._recorder.watches else 0)
-        self._recorder.take(states, control, before)
+        if states is not None:
+            self._recorder.take(states, control, before)
 
     @property
     def measured(self) -> tuple[Array, Array]:
@@ -162,20 +168,20 @@ class Simulation:
         """Samples since the last reset: states, torques by cause, energies, works."""
         return self._recorder.log(self._kernel_run)
 
-    def _advance(self, control: Array, steps: int, every: int) -> Array:
-        """Run the machine code; return the states after each `every` steps."""
-        stored = np.empty((steps // every if every else 0, len(self._state)))
-        before = self._state.copy()
-        self._done[0] = 0.0
+    def _advance(self, control: Array, steps: int, every: int) -> Array | None:
+        """Run the machine code; return the states after each `every` steps, if not 0."""
+        stored = np.empty((steps // every, len(self._state))) if every else None
+        self._before[:] = self._memory
+        self._done_memory[0] = 0.0
         if self._run is None:
             self._adapt(control, steps, every, stored)
         else:
             shared, state, done = self._addresses
             self._run(steps, every, control.shape[1] if len(control) > 1 else 0, *shared,
-                      control.ctypes.data, state, done, stored.ctypes.data if every else 0)
-        if self._done[0] < steps:
+                      address(control), state, done, 0 if stored is None else address(stored))
+        if self._done_memory[0] < steps:
             after = self._state.copy()
-            self._state[:] = before
+            self._memory[:] = self._before
             raise divergence(self.robot, self.structure, after,
                              self.t + (self._done[0] + 1) * self.dt, self.dt)
         if steps:
@@ -183,7 +189,7 @@ class Simulation:
         self._steps += steps
         return stored
 
-    def _adapt(self, control: Array, steps: int, every: int, stored: Array) -> None:
+    def _adapt(self, control: Array, steps: int, every: int, stored: Array | None) -> None:
         """Do with SciPy what the machine code does."""
         solver = self._adaptive
         if solver is None:
@@ -198,7 +204,7 @@ class Simulation:
             if not np.isfinite(self._state).all():
                 return
             self._done[0] = last
-            if every and last % every == 0:
+            if stored is not None and last % every == 0:
                 stored[last // every - 1] = self._state
 
     def at(self, t: float) -> tuple[Array, Array]:
@@ -243,12 +249,12 @@ class Simulation:
     @property
     def q(self) -> Array:
         """Configuration (a copy)."""
-        return self._views[0][:self.robot.nq].copy()
+        return self._q.copy()
 
     @property
     def v(self) -> Array:
         """Velocity (a copy)."""
-        return self._views[1][:self.robot.nv].copy()
+        return self._v.copy()
 
     @property
     def theta(self) -> Array:
