@@ -38,6 +38,7 @@ class GravityCompensation(Law):
     tau = g(q) - D q'. Closed loop: M q'' + C q' + D q' = 0, so that d/dt T = -q'.D q' <= 0.
     """
 
+    mechanism_law = 'MechanismGravityCompensation'
     damping = Setting(gain)
 
     def __init__(self, robot: Robot, damping: ArrayLike = 0.0, *, friction: float = 0.0,
@@ -73,6 +74,7 @@ class SafeHold(Law):
     the same time constant 1/rate whatever inertia it moves.
     """
 
+    mechanism_law = 'MechanismHold'
     rate = Setting(single)
 
     def __init__(self, robot: Robot, rate: float = 10.0, *,

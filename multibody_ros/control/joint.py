@@ -82,6 +82,8 @@ class ComputedTorque(JointLaw):
     limit is met: e'' + K_d e' + K_p e = 0, every joint on its own.
     """
 
+    mechanism_law = 'MechanismComputedTorque'
+
     def __init__(self, robot: Robot, trajectory: Trajectory | None = None,
                  kp: ArrayLike = 100.0, kd: ArrayLike = 20.0, *,
                  natural_frequency: float | None = None, damping_ratio: float = 1.0,

@@ -30,12 +30,15 @@ from .trajectory import minimum_jerk, Trajectory
 from .vectors import add, dot, magnitude, maximum, minus, Vector
 from ..compiler.functions import where
 from ..compiler.program import Input, Output, Program
+from ..model.finding import choices
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = NDArray[np.float64]
 ROWS = len(Torque._fields) + 1
+#: what control.closed has for mechanisms with loops
+MECHANISM_LAWS = ('MechanismComputedTorque', 'MechanismGravityCompensation', 'MechanismHold')
 
 
 class Answer(NamedTuple):
@@ -78,12 +81,15 @@ class Setting:
 
 class Law:
     """
-    A control law: time and state in, torque out.
+    A control law for trees: time and state in, torque out.
 
     A kind of law writes its `equations` over scalars; they are compiled together with the guard
     (see Safety). The first torque begins at the weight of the arm, and where time goes back the
     law begins anew.
     """
+
+    #: the law of control.closed that does the same for mechanisms with loops, if there is one
+    mechanism_law = ''
 
     effort = Setting(bound)
     rates = Setting(bound)
@@ -99,6 +105,8 @@ class Law:
         `tracking` its limit, `notes` how many numbers the law notes besides; `kind` tells apart
         laws of one class whose equations differ.
         """
+        if robot.constraints:
+            raise self._no_tree(robot)
         self.robot = robot
         self.safety = Safety() if safety is None else safety
         safe = self.safety
@@ -206,6 +214,14 @@ class Law:
     def error(self) -> Array:
         """The tracking error of the last call, in rad or m."""
         return self._latest[self._errors].copy()
+
+    def _no_tree(self, robot: Robot) -> ValueError:
+        """Say why a robot with constraints is refused, and what to use."""
+        there = self.mechanism_law or 'none of this kind, only: ' + ', '.join(MECHANISM_LAWS)
+        return ValueError(
+            f"{type(self).__name__} is for trees: robot '{robot.name}' has the constraints "
+            f'{choices(c.name for c in robot.constraints)}, and joints without motors would get '
+            f'torques. For mechanisms there is {there}')
 
     def _checked(self, name: str, values: ArrayLike) -> Array:
         setting = getattr(type(self), name, None)
