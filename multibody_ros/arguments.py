@@ -57,16 +57,27 @@ def together(arrays: Sequence[Array]) -> tuple[list[Array], tuple[int, ...]]:
     shapes = [array.shape[:-1] for array in arrays]
     if len(set(shapes)) == 1 and len(shapes[0]) <= 1:
         return list(arrays), shapes[0]
-    try:
-        batch = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError('the batch axes do not fit together: '
-                         + ', '.join(map(str, shapes))) from None
+    batch = _common(shapes)
     if not batch:
         return list(arrays), batch
     rows = int(np.prod(batch))
     return [np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1]))).reshape(
         rows, x.shape[-1]) for x in arrays], batch
+
+
+def per_row(name: str, value: ArrayLike, *arrays: Array) -> Array:
+    """Return one number, or as a column one for each row that `arrays` have together."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f'{name} must hold real numbers, not {_shown(value)}') from None
+    if not np.isfinite(array).all():
+        raise ValueError(f'{name} must be finite, not {_shown(value)}')
+    batch = _common([x.shape[:-1] for x in arrays])
+    if array.shape not in ((), batch, (*batch, 1)):
+        rows = f' or one a row, shape {batch}' if batch else ''
+        raise ValueError(f'{name} must be one number{rows}, not shape {array.shape}')
+    return array[..., None] if array.shape == batch else array
 
 
 def complain(robot: str, coordinates: Coordinates, inputs: Mapping[str, Array]) -> None:
@@ -93,6 +104,14 @@ def known(robot: str, kind: str, name: object, names: Sequence[str]) -> str:
         raise ModelError(f"robot '{robot}' has no {kind} {name!r}, only: "
                          + choices(names, str(name)))
     return str(name)
+
+
+def _common(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError('the batch axes do not fit together: '
+                         + ', '.join(map(str, shapes))) from None
 
 
 def _joint(index: Mapping[str, slice], column: int) -> str:

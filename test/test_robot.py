@@ -275,6 +275,29 @@ def test_a_forgotten_robot_is_collected():
     assert reference() is None
 
 
+@pytest.mark.parametrize('rows', [1, 5, 7])
+def test_integrate_takes_one_time_a_row(arm7, rows):
+    rng = np.random.default_rng(3)
+    q = np.array([arm7.random(rng) for _ in range(rows)])
+    v, dt = rng.normal(size=(rows, 7)), np.linspace(0.1, 1.0, rows)
+    expected = [arm7.integrate(a, b, t) for a, b, t in zip(q, v, dt)]
+    for times in (dt, dt.tolist(), dt[:, None]):
+        np.testing.assert_array_equal(arm7.integrate(q, v, times), expected)
+    np.testing.assert_array_equal(arm7.integrate(q[0], v, dt),
+                                  [arm7.integrate(q[0], b, t) for b, t in zip(v, dt)])
+    np.testing.assert_array_equal(arm7.integrate(q, v, 2), arm7.integrate(q, v, 2.0))
+
+
+@pytest.mark.parametrize('dt, words', [
+    (np.ones(7), r'dt must be one number, not shape \(7,\)'),
+    (np.nan, 'dt must be finite, not nan'), ('soon', "dt must hold real numbers, not 'soon'")])
+def test_integrate_refuses_other_times(arm7, state, dt, words):
+    with pytest.raises(ValueError, match=words):
+        arm7.integrate(*state[:2], dt)
+    with pytest.raises(ValueError, match=r'one a row, shape \(3,\), not shape \(7,\)'):
+        arm7.integrate(np.zeros((3, 7)), np.zeros(7), np.ones(7))
+
+
 def test_continuous_joints_take_the_short_way():
     robot = mb.load_urdf(arm('', 'continuous'))
     assert robot.difference([3.0], [-3.0]) == pytest.approx(2 * np.pi - 6.0)
