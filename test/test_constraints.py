@@ -355,5 +355,30 @@ def test_a_tree_is_a_mechanism_without_constraints():
     close(robot.constrained_inverse_dynamics(q, v, a)[0], tau, 1e-10)
     np.testing.assert_array_equal(robot.assemble(q), q)
     assert robot.constraint_jacobian(q).shape == (0, 6)
+    assert robot.constraint_jacobian(np.zeros((3, 6))).shape == (3, 0, 6)
+    assert robot.constraint_residual(q).shape == robot.constraint_rate(q, v).shape == (0,)
+    assert robot.constraint_gamma(np.zeros((3, 6)), v).shape == (3, 0)
+    moved = robot.velocity_analysis(q, {'shoulder_lift_joint': 0.5})
+    assert moved.tolist() == [0.0, 0.5, 0.0, 0.0, 0.0, 0.0]
+    close(robot.reduced_dynamics(q, v, tau), a, 1e-10)
+    reactions = robot.reactions(q, v, tau)
+    assert reactions.constraints == {} and robot.constraint_labels == []
+    for name, wrench in robot.joint_wrenches(q, v, a).items():
+        close(reactions.joints[name], wrench, 1e-10)
     with pytest.raises(ValueError, match="robot 'arm6' has no constraints: its file"):
-        robot.constraint_residual(q)
+        robot.singularity(q, v)
+
+
+@pytest.mark.parametrize('name', ['arm6', 'five_bar'])
+def test_what_is_no_configuration_is_refused_with_and_without_constraints(name):
+    robot = mb.load_urdf(URDF / f'{name}.urdf')
+    for function in (robot.assemble, robot.constraint_residual, robot.constraint_jacobian):
+        with pytest.raises(ValueError, match=f"q is nan at joint '{robot.joint_names[0]}'"):
+            function([np.nan] * robot.nq)
+        with pytest.raises(ValueError, match=f"q must have {robot.nq} entries for robot '{name}'"):
+            function([0.0])
+    joint = robot.joint_names[0]
+    with pytest.raises(ValueError, match=f"joint '{joint}' is given nan, which is not finite"):
+        robot.assemble(robot.neutral(), {joint: np.nan})
+    with pytest.raises(ValueError, match=f"joint '{joint}' takes one number, not shape"):
+        robot.assemble(robot.neutral(), {joint: [1.0, 2.0]})

@@ -25,12 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from .assembly import assembled, held_coordinates
 from .mobility import Mobility, mobility_of, singularity_of
 from .reactions import Reactions, reactions_of
+from .rows import checked
 from ..arguments import known, vector
 from ..dynamics import kkt
 from ..dynamics.constraints import Constraint, Driven
 
 if TYPE_CHECKING:
-    from .closure import Closure, ConstrainedDynamics
+    from .closure import Closure, ConstrainedDynamics, Terms
     from ..robot import Robot, Wrenches
 
 Array = NDArray[np.float64]
@@ -43,7 +44,7 @@ class Constrained:
     """
     Methods of a robot with constraints.
 
-    Dynamics, assembly and mobility also answer where there are none.
+    Where there are none they answer too, with no equations; only `singularity` has no meaning.
 
     t, in seconds, matters only where a constraint names the time. Multipliers are one an
     equation, in the order of `constraint_labels`.
@@ -69,8 +70,7 @@ class Constrained:
     @property
     def constraint_labels(self) -> list[tuple[str, str]]:
         """(constraint, equation) of every row: x y z shifts, rx ry rz rotations in loop axes."""
-        labels: list[tuple[str, str]] = self._closure.structure.labels()
-        return labels
+        return self._closure.structure.labels() if self.constraints else []
 
     def with_constraints(self: Any, *constraints: Constraint) -> Robot:
         """Return this robot with more constraints (see dynamics.constraints)."""
@@ -78,25 +78,33 @@ class Constrained:
 
     def constraint_residual(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return Phi(q, t): metres and radians, zero where the constraints hold."""
-        return np.asarray(self._terms(q, t).residual)
+        return np.asarray(self._terms(q, np.zeros(self.nv), t).residual)
 
     def constraint_jacobian(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return Phi_q, equations x nv: the velocities allowed satisfy Phi_q v = -Phi_t."""
-        return np.asarray(self._closure.jacobian(self._terms(q, t).entries)) \
-            if self.constraints else np.zeros((*np.shape(q)[:-1], 0, self.nv))
+        return self._matrix(self._terms(q, np.zeros(self.nv), t))  # type: ignore[no-any-return]
 
-    def _terms(self: Any, q: ArrayLike, t: ArrayLike) -> Any:
-        return self._closure.slow_terms(q, np.zeros(self.nv), t)
+    def _terms(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike) -> Terms:
+        from .closure import Terms
+        if self.constraints:
+            return self._closure.terms(q, v, _row(t))  # type: ignore[no-any-return]
+        none = np.zeros((*checked(self, q=q, v=v)[1], 0))
+        return Terms(none, none, none, none)
+
+    def _matrix(self: Any, terms: Terms) -> Array:
+        """Return Phi_q."""
+        return np.asarray(self._closure.jacobian(terms.entries)) if self.constraints \
+            else np.zeros((*terms.entries.shape, self.nv))
 
     def constraint_rate(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return d Phi/dt = Phi_q v + Phi_t, and A^T v + a_0 of Pfaffian constraints."""
-        terms = self._closure.slow_terms(q, v, t)
-        J = self._closure.jacobian(terms.entries)
+        terms = self._terms(q, v, t)
+        J = self._matrix(terms)
         return np.asarray((J @ np.asarray(v, dtype=np.float64)[..., None])[..., 0] + terms.drift)
 
     def constraint_gamma(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return gamma: accelerations that keep the constraints satisfy Phi_q a = gamma."""
-        return np.asarray(self._closure.slow_terms(q, v, t).gamma)
+        return np.asarray(self._terms(q, v, t).gamma)
 
     def assemble(self: Any, q: ArrayLike, fixed: Sequence[str] | Mapping[str, Any] | None = None,
                  t: float = 0.0, tolerance: float = 1e-12) -> Array:
@@ -112,17 +120,16 @@ class Constrained:
     def velocity_analysis(self: Any, q: ArrayLike, rates: Mapping[str, Any] | None = None,
                           t: float = 0.0) -> Array:
         """Return the smallest v with Phi_q v = -Phi_t and the given joint velocities."""
-        terms = self._closure.terms(_row(q), np.zeros(self.nv), _row(t))
-        return np.asarray(self._analysis(
-            self._closure.jacobian(terms.entries), -terms.drift, rates, 'velocity'))
+        terms = self._terms(q, np.zeros(self.nv), t)
+        return np.asarray(self._analysis(self._matrix(terms), -terms.drift, rates, 'velocity'))
 
     def acceleration_analysis(self: Any, q: ArrayLike, v: ArrayLike,
                               accelerations: Mapping[str, Any] | None = None,
                               t: float = 0.0) -> Array:
         """Return the smallest a with Phi_q a = gamma and the given joint accelerations."""
-        terms = self._closure.terms(_row(q), _row(v), _row(t))
-        return np.asarray(self._analysis(
-            self._closure.jacobian(terms.entries), terms.gamma, accelerations, 'acceleration'))
+        terms = self._terms(q, v, t)
+        return np.asarray(self._analysis(self._matrix(terms), terms.gamma, accelerations,
+                                         'acceleration'))
 
     def _analysis(self: Any, J: Array, right: Array, given: Mapping[str, Any] | None,
                   what: str) -> Any:

@@ -113,10 +113,9 @@ def reactions_of(robot: Robot, q: ArrayLike, v: ArrayLike, tau: ArrayLike, t: fl
     q, v = (np.asarray(x, dtype=np.float64) for x in (q, v))
     a, multipliers = robot.constrained_dynamics(q, v, tau, t, wrenches)
     J = robot.constraint_jacobian(q, t)
-    closure = robot._closure
     constraints = {}
     for constraint in robot.constraints:
-        rows = closure.structure.rows[constraint.name]
+        rows = robot._closure.structure.rows[constraint.name]
         constraints[constraint.name] = _reaction(
             robot, constraint, q, t, J[rows], multipliers[rows])
     joints = robot.joint_wrenches(q, v, a, wrenches)
