@@ -46,8 +46,9 @@ class Derivatives(NamedTuple):
 
 class Robot(CompiledModel, Constrained):
     """
-    A robot: every array is float64, a leading batch axis is allowed everywhere.
+    A robot: every array is float64, a leading batch axis is allowed.
 
+    Only `mobility`, `singularity` and `reactions`, about one state, and `check` take none.
     SI units. Spatial vectors are [linear; angular]. `joint_names` is the order of q and v, with
     `q_index` and `v_index` for joints of several coordinates.
     """

@@ -305,6 +305,40 @@ def test_batch_is_row_by_row(name):
     assert robot.constraint_jacobian(np.tile(q, (20, 1))).shape == (20, 5, robot.nv)
 
 
+def test_batch_of_the_analyses_is_row_by_row():
+    robot, q = shipped('five_bar')
+    rng = np.random.default_rng(5)
+    motors = robot.independent_joints
+    rates = {name: rng.normal(size=6) for name in motors}
+    v = robot.velocity_analysis(np.tile(q, (6, 1)), rates)
+    a = robot.acceleration_analysis(q, v, {motors[0]: 0.5, motors[1]: rng.normal(size=6)})
+    B, tau = robot.null_space(np.tile(q, (6, 1))), rng.normal(size=(6, robot.nv))
+    reduced = robot.reduced_dynamics(q, v, tau)
+    needed = robot.constrained_inverse_dynamics(q, v, a)
+    for k in range(6):
+        one = {name: values[k] for name, values in rates.items()}
+        close(v[k], robot.velocity_analysis(q, one), 1e-12)
+        given = {name: a[k][robot.v_index[name]] for name in motors}
+        close(a[k], robot.acceleration_analysis(q, v[k], given), 1e-12)
+        np.testing.assert_array_equal(B[k], robot.null_space(q))
+        np.testing.assert_array_equal(reduced[k], robot.reduced_dynamics(q, v[k], tau[k]))
+        for x, y in zip(needed, robot.constrained_inverse_dynamics(q, v[k], a[k])):
+            np.testing.assert_array_equal(x[k], y)
+    with pytest.raises(ValueError, match=r"joint 'left_motor' takes one number or one a row, "
+                                         r'shape \(6,\), not shape \(5,\)'):
+        robot.velocity_analysis(np.tile(q, (6, 1)), {'left_motor': np.ones(5)})
+
+
+def test_functions_of_one_state_refuse_a_batch():
+    robot, q = shipped('four_bar')
+    Q = np.tile(q, (5, 1))
+    for name, arguments in (('mobility', (Q,)), ('singularity', (Q, 0.0 * Q)),
+                            ('reactions', (Q, 0.0 * Q, 0.0 * q))):
+        with pytest.raises(ValueError, match=f"{name} of robot 'four_bar' takes one state, not a "
+                                             r'batch of shape \(5,\)'):
+            getattr(robot, name)(*arguments)
+
+
 def test_masses_are_read_at_every_call():
     robot, q = shipped('four_bar')
     before = robot.constrained_dynamics(q, np.zeros(3), np.zeros(3)).acceleration

@@ -78,28 +78,31 @@ def assembled(robot: Robot, q: ArrayLike, fixed: Sequence[str] | Mapping[str, An
     raise _not_assembled(robot, best, t, names)
 
 
-def held_coordinates(robot: Robot,
-                     given: Mapping[str, Any]) -> tuple[NDArray[np.int_], Array]:
-    """Return the indices in v of joints and the values given for them."""
+def held_coordinates(robot: Robot, given: Mapping[str, Any],
+                     batch: tuple[int, ...] = ()) -> tuple[NDArray[np.int_], Array]:
+    """Return the indices in v of joints and the values given for them, in every row."""
     places: list[int] = []
-    values: list[float] = []
+    values = [np.zeros((*batch, 0))]
     for name, value in given.items():
         known(robot.name, 'joint', name, robot.joint_names)
         own = range(robot.nv)[robot.v_index[name]]
         places += own
-        values += _of_joint(name, value, len(own)).tolist()
-    return np.array(places, dtype=int), np.array(values)
+        values.append(_of_joint(name, value, len(own), batch))
+    return np.array(places, dtype=int), np.concatenate(values, axis=-1)
 
 
-def _of_joint(name: str, value: ArrayLike, size: int) -> Array:
-    """Return what is given for a joint, a number or one a coordinate of it."""
+def _of_joint(name: str, value: ArrayLike, size: int, batch: tuple[int, ...] = ()) -> Array:
+    """Return what is given for a joint, a number or one a coordinate of it, for every row."""
     array = np.asarray(value, dtype=np.float64)
     if not np.isfinite(array).all():
         raise ValueError(f"joint '{name}' is given {array}, which is not finite")
-    if array.shape not in ((), (size,)):
+    if size == 1 and batch and array.shape == batch:
+        array = array[..., None]
+    if array.shape not in ((), (size,), (*batch, size)):
         raise ValueError(f"joint '{name}' takes one number" + f' or {size}' * (size > 1)
+                         + f' or one a row, shape {batch}' * bool(batch)
                          + f', not shape {array.shape}')
-    return np.broadcast_to(array, (size,))
+    return np.broadcast_to(array, (*batch, size))
 
 
 def closest(closure: Closure, q: Array, free: NDArray[np.int_], t: float,

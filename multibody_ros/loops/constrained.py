@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from .assembly import assembled, held_coordinates
 from .mobility import Mobility, mobility_of, singularity_of
 from .reactions import Reactions, reactions_of
-from .rows import checked
+from .rows import checked, row_by_row
 from ..arguments import known, vector
 from ..dynamics import kkt
 from ..dynamics.constraints import Constraint, Driven
@@ -45,6 +45,7 @@ class Constrained:
     Methods of a robot with constraints.
 
     Where there are none they answer too, with no equations; only `singularity` has no meaning.
+    All but `mobility`, `singularity` and `reactions` take a batch.
 
     t, in seconds, matters only where a constraint names the time. Multipliers are one an
     equation, in the order of `constraint_labels`.
@@ -119,7 +120,7 @@ class Constrained:
 
     def velocity_analysis(self: Any, q: ArrayLike, rates: Mapping[str, Any] | None = None,
                           t: float = 0.0) -> Array:
-        """Return the smallest v with Phi_q v = -Phi_t and the given joint velocities."""
+        """Return the smallest v with Phi_q v = -Phi_t and the given {joint: velocity}."""
         terms = self._terms(q, np.zeros(self.nv), t)
         return np.asarray(self._analysis(self._matrix(terms), -terms.drift, rates, 'velocity'))
 
@@ -133,17 +134,21 @@ class Constrained:
 
     def _analysis(self: Any, J: Array, right: Array, given: Mapping[str, Any] | None,
                   what: str) -> Any:
-        held, values = held_coordinates(self, given or {})
+        batch = right.shape[:-1]
+        held, values = held_coordinates(self, given or {}, batch)
         free = np.setdiff1d(np.arange(self.nv), held)
-        result = np.zeros(self.nv)
-        result[held] = values
-        right = right - J @ result
-        result[free] = np.linalg.lstsq(J[:, free], right, rcond=kkt.RANK)[0]
-        left = np.abs(J[:, free] @ result[free] - right).max(initial=0.0)
-        if left > 1e-8 * max(1.0, float(np.abs(right).max(initial=0.0))):
+        result = np.zeros((*batch, self.nv))
+        result[..., held] = values
+        right = right[..., None] - J @ result[..., None]
+        part = np.linalg.pinv(J[..., free], kkt.RANK) @ right
+        result[..., free] = part[..., 0]
+        left = np.abs(J[..., free] @ part - right).max(axis=(-2, -1), initial=0.0)
+        size = np.maximum(1.0, np.abs(right).max(axis=(-2, -1), initial=0.0))
+        if (left > 1e-8 * size).any():
             raise ValueError(f"robot '{self.name}' cannot move so: no {what} satisfies the "
-                             f'constraints with {dict(given or {})} (left over: {left:.3g}); '
-                             'a locked configuration, or too many joints given')
+                             f'constraints with {dict(given or {})} (left over: '
+                             f'{left.max():.3g}); a locked configuration, or too many joints'
+                             ' given')
         return result
 
     def constrained_dynamics(self: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
@@ -178,8 +183,11 @@ class Constrained:
         With independent joints named (or called so by the file) v = B v_i: coordinate
         partitioning, B = [-Phi_qd^-1 Phi_qi; 1]. Otherwise the columns are orthonormal.
         """
-        J = self.constraint_jacobian(q, t)
         names = self.independent_joints if independent is None else independent
+        return np.asarray(row_by_row(self, lambda q: (self._basis(q, names, t),), q=q)[0])
+
+    def _basis(self: Any, q: Array, names: Sequence[str], t: float) -> Array:
+        J = self.constraint_jacobian(q, t)
         basis = kkt.null_space(J)
         if not names:
             return basis
@@ -197,11 +205,18 @@ class Constrained:
 
         a = B z + c with Phi_q c = gamma; B as in `null_space`. The same as constrained_dynamics.
         """
+        def solved(q: Array, v: Array, tau: Array) -> tuple[Array]:
+            return (self._reduced(q, v, tau, independent, t),)
+
+        return np.asarray(row_by_row(self, solved, q=q, v=v, tau=tau)[0])
+
+    def _reduced(self: Any, q: Array, v: Array, tau: Array, independent: Sequence[str] | None,
+                 t: float) -> Array:
         B = self.null_space(q, independent, t)
         J = self.constraint_jacobian(q, t)
         c = np.linalg.lstsq(J, self.constraint_gamma(q, v, t), rcond=kkt.RANK)[0]
         M = self.mass_matrix(q)
-        Q = np.asarray(tau, dtype=np.float64) - self.bias_torque(q, v)
+        Q = tau - self.bias_torque(q, v)
         return np.asarray(c + B @ np.linalg.solve(B.T @ M @ B, B.T @ (Q - M @ c)))
 
     @property
@@ -221,7 +236,14 @@ class Constrained:
         names = actuated if actuated is not None else self.independent_joints or self.joint_names
         for name in names:
             known(self.name, 'joint', name, self.joint_names)
-        q, v, a = (np.asarray(x, dtype=np.float64) for x in (q, v, a))
+
+        def solved(q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+            return self._actuated(q, v, a, names, t)  # type: ignore[no-any-return]
+
+        return _result(*row_by_row(self, solved, q=q, v=v, a=a))
+
+    def _actuated(self: Any, q: Array, v: Array, a: Array, names: Sequence[str],
+                  t: float) -> tuple[Array, Array]:
         needed = self.inverse_dynamics(q, v, a)
         J = self.constraint_jacobian(q, t)
         B = kkt.null_space(J)
@@ -234,7 +256,7 @@ class Constrained:
                 f"the joints {', '.join(names)} cannot give robot '{self.name}' this "
                 f'acceleration: {len(chosen)} torques for {B.shape[1]} freedoms; name other '
                 'actuated joints')
-        return _result(tau, -np.linalg.lstsq(J.T, needed - tau, rcond=kkt.RANK)[0])
+        return tau, -np.linalg.lstsq(J.T, needed - tau, rcond=kkt.RANK)[0]
 
     def undriven(self: Any) -> Robot:
         """Return this robot without its driving constraints."""
