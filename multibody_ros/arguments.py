@@ -27,6 +27,8 @@ from .model.model import ModelError
 
 Array = NDArray[np.float64]
 _FLOAT = np.dtype(np.float64)
+#: rad or m above which no angle or place can be told; sines are exact up to 1e6 (compiler.body)
+FAR = 1e9
 
 
 def vector(robot: str, name: str, value: ArrayLike, size: int, names: Sequence[str] = ()) -> Array:
@@ -81,15 +83,17 @@ def per_row(name: str, value: ArrayLike, *arrays: Array) -> Array:
 
 
 def complain(robot: str, coordinates: Coordinates, inputs: Mapping[str, Array]) -> None:
-    """Raise ValueError for the first input that is not finite or holds no quaternion."""
+    """Raise ValueError for the first input not finite, far out, or without a quaternion."""
     for name, array in inputs.items():
         index = coordinates.q_index if array.shape[-1] == coordinates.nq and name[0] == 'q' \
             else coordinates.v_index
-        bad = np.argwhere(~np.isfinite(array))
+        bad = np.argwhere(~(np.abs(array) <= FAR if name[0] == 'q' else np.isfinite(array)))
         if len(bad):
             *row, column = (int(k) for k in bad[0])
-            raise ValueError(f'{name} is {array[tuple(bad[0])]} at {_joint(index, column)} of '
-                             f"robot '{robot}'{_of_row(row)}")
+            value = array[tuple(bad[0])]
+            reason = f', beyond {FAR:g} no pose can be told' if np.isfinite(value) else ''
+            raise ValueError(f'{name} is {value} at {_joint(index, column)} of '
+                             f"robot '{robot}'{_of_row(row)}{reason}")
         for place in coordinates.quaternions() if name[0] == 'q' else ():
             zero = np.argwhere(~array[..., place].any(axis=-1))
             if len(zero):

@@ -48,9 +48,10 @@ class Robot(CompiledModel, Constrained):
     """
     A robot: every array is float64, a leading batch axis is allowed.
 
-    Only `mobility`, `singularity` and `reactions`, about one state, and `check` take none.
-    SI units. Spatial vectors are [linear; angular]. `joint_names` is the order of q and v, with
-    `q_index` and `v_index` for joints of several coordinates.
+    (Not in `mobility`, `singularity` and `reactions`, which are about one state.) SI units. Angles
+    are good up to 1e6 rad; from about 1e22 on poses are NaN. Spatial vectors are [linear;
+    angular]. `joint_names` is the order of q and v, with `q_index` and `v_index` for joints of
+    several coordinates.
     """
 
     def __init__(self, model: Model, source: Source | None = None,

@@ -231,6 +231,17 @@ def test_errors_name_the_culprit(arm7, call, words):
         call(arm7, np.zeros(7))
 
 
+@pytest.mark.parametrize('call', [
+    lambda robot, q, v: robot.forward_dynamics(q, v, v), lambda robot, q, v: robot.assemble(q),
+    lambda robot, q, v: robot.cartesian_dynamics(q, v, 'tool'),
+    lambda robot, q, v: mb.control.ComputedTorque(robot).torque(0.0, q, v)])
+def test_angles_that_no_sine_can_tell_are_refused_where_results_are_checked(arm7, state, call):
+    q = state[0].copy()
+    q[2] = 1e25
+    with pytest.raises(ValueError, match=r"q is 1e\+25 at joint 'joint3' of robot 'arm7', beyond"):
+        call(arm7, q, state[1])
+
+
 def test_a_vanishing_quaternion_is_refused():
     robot = mb.load_urdf(SHIPPED / 'arm7.urdf', floating_base=True)
     q, v = robot.neutral(), np.zeros(robot.nv)
