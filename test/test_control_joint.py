@@ -294,6 +294,14 @@ def test_other_settings_are_checked_too(name, bad, told):
     law.effort = np.inf
 
 
+def test_a_setting_that_a_law_lacks_is_told_with_those_it_has():
+    law = control.AdaptiveControl(arm('planar_2r'))
+    with pytest.raises(AttributeError, match="AdaptiveControl has no setting 'kp', only: "
+                                             'convergence, damping_gain, effort, rates'):
+        law.kp = 5.0
+    assert not hasattr(law, 'kd')
+
+
 def test_the_documentation_s_example_works(monkeypatch, capsys):
     root = Path(__file__).parents[1]
     monkeypatch.chdir(root)

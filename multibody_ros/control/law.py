@@ -72,11 +72,19 @@ class Setting:
 
     def __get__(self, law: Any, owner: type | None = None) -> Any:
         """Return the array the compiled code reads."""
-        return self if law is None else law._settings[self.name]
+        return self if law is None else self._array(law)
 
     def __set__(self, law: Any, values: ArrayLike) -> None:
         """Change the numbers in it."""
-        law._settings[self.name][...] = self.check(law.robot, self.name, values)
+        self._array(law)[...] = self.check(law.robot, self.name, values)
+
+    def _array(self, law: Any) -> Array:
+        settings: dict[str, Array] = law._settings
+        if self.name not in settings:
+            own = [name for name in settings if isinstance(getattr(type(law), name, 0), Setting)]
+            raise AttributeError(f"{type(law).__name__} has no setting '{self.name}', only: "
+                                 + ', '.join(own))
+        return settings[self.name]
 
 
 class Law:
