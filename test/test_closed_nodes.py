@@ -17,12 +17,23 @@
 import multibody_ros as mb
 from multibody_ros.resources import resource
 import numpy as np
+import pytest
 from ros_loop import Loop, stamp, values
 from sensor_msgs.msg import JointState
 
 URDF = resource('urdf/five_bar.urdf')
 JOINTS = ['left_motor', 'left_elbow', 'right_motor', 'right_elbow']
 START = dict(zip(JOINTS, (2.2, -1.4, 0.9, 1.4)))
+
+
+@pytest.mark.parametrize('node, law', [
+    ('computed_torque_controller', 'MechanismComputedTorque'),
+    ('gravity_compensation_controller', 'MechanismGravityCompensation')])
+def test_controllers_for_trees_refuse_a_mechanism_and_say_why(tmp_path, node, law):
+    with Loop(tmp_path) as loop:
+        loop.start(node, {'description_file': str(URDF)})
+        reason = loop.wait(lambda: loop.last_health(f'/{node}').get('last rejection'), 'no report')
+    assert "is for trees: robot 'five_bar'" in reason and law in reason
 
 
 def test_five_bar_stays_closed_and_moves_under_its_motors(tmp_path):
