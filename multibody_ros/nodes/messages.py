@@ -44,12 +44,12 @@ class JointMap:
         endless = {joint.name for joint in robot.model.joints if joint.kind == 'continuous'}
         #: places of the joints that turn without end
         self.turning = [i for i, name in enumerate(self.names) if name in endless]
-        self._messages: dict[tuple[str, ...], tuple[JointState, list[memoryview]]] = {}
+        self._messages: dict[tuple[str, ...], tuple[JointState, list[Any]]] = {}
         self._last_names: list[str] | None = None
         self._order = np.arange(len(self.names))
         self._in_order = True
         self._numbers = np.zeros(len(self.names))
-        self._memory = memoryview(self._numbers)
+        self._memory: Any = self._numbers.data
 
     def read(self, message: JointState, field: str) -> np.ndarray:
         """Return `field` of `message` in the robot's joint order, every entry finite."""

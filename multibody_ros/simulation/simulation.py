@@ -92,11 +92,10 @@ class Simulation:
         self.structure, self.values = self._physics.build(self.robot, self.dt)
         adaptive = self.integrator == 'adaptive'
         self.engine = engine_of(self.robot, self.structure, 'rk4' if adaptive else self.integrator)
-        self._state = aligned(self.engine.machine.flow.state_size)
-        self._done = aligned(1)
+        self._state, self._done = aligned(self.engine.machine.flow.state_size), aligned(1)
         # plain memory, read and copied in a fraction of numpy's time
-        self._memory, self._done_memory = memoryview(self._state), memoryview(self._done)
-        self._before = memoryview(np.empty_like(self._state))
+        memories: Any = self._state.data, np.empty_like(self._state).data, self._done.data
+        self._memory, self._before, self._done_memory = memories
         self._views = self._split(self._state)
         self._q, self._v = self._views[0][:self.robot.nq], self._views[1][:self.robot.nv]
         # asking an array for its address takes longer than a step
@@ -183,7 +182,7 @@ class Simulation:
             after = self._state.copy()
             self._memory[:] = self._before
             raise divergence(self.robot, self.structure, after,
-                             self.t + (self._done[0] + 1) * self.dt, self.dt)
+                             self.t + (self._done_memory[0] + 1) * self.dt, self.dt)
         if steps:
             self._tau = control[-1]
         self._steps += steps
@@ -203,7 +202,7 @@ class Simulation:
                 self._state, tau, (last - first) * self.dt, self.t + first * self.dt)
             if not np.isfinite(self._state).all():
                 return
-            self._done[0] = last
+            self._done_memory[0] = last
             if stored is not None and last % every == 0:
                 stored[last // every - 1] = self._state
 
@@ -229,10 +228,8 @@ class Simulation:
         """Let [force; torque] act at a link's origin, world axes, from now on."""
         known(self.robot.name, 'link', link, self.robot.link_names)
         F = checked_wrench(link, wrench)
-        wrenches = dict(self._physics.wrenches)
-        new = link not in wrenches
-        wrenches[link] = F
-        self._physics.wrenches = wrenches
+        new = link not in self._physics.wrenches
+        self._physics.wrenches = wrenches = {**self._physics.wrenches, link: F}
         if new:
             state = self._state
             self._build()
