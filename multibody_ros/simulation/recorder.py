@@ -56,7 +56,7 @@ class Recorder:
             self._measurement.take(*self._state(state))
             if self.log_every and (before + k + 1) % self.log_every == 0:
                 self._samples.append(((before + k + 1) * self.dt, state,
-                                      control[k if len(control) > 1 else 0]))
+                                      control[k if len(control) > 1 else 0].copy()))
 
     @property
     def measured(self) -> tuple[Array, Array]:

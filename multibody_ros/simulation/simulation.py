@@ -30,7 +30,7 @@ from .physics import checked_wrench, Physics
 from .recorder import Recorder
 from .schemes import SCHEMES
 from .sensors import Sensors
-from .state import divergence, first_states, joint_of, torque_rows, vector_of
+from .state import divergence, first_states, joint_of, Torques, vector_of
 from .structure import WORK
 from ..arguments import known
 from ..compiler.layout import address
@@ -92,6 +92,7 @@ class Simulation:
         self.structure, self.values = self._physics.build(self.robot, self.dt)
         adaptive = self.integrator == 'adaptive'
         self.engine = engine_of(self.robot, self.structure, 'rk4' if adaptive else self.integrator)
+        self._torques = Torques(self.robot, self.structure)
         self._state, self._done = aligned(self.engine.machine.flow.state_size), aligned(1)
         # plain memory, read and copied in a fraction of numpy's time
         memories: Any = self._state.data, np.empty_like(self._state).data, self._done.data
@@ -184,7 +185,7 @@ class Simulation:
             raise divergence(self.robot, self.structure, after,
                              self.t + (self._done_memory[0] + 1) * self.dt, self.dt)
         if steps:
-            self._tau = control[-1]
+            self._tau = control[-1].copy()
         self._steps += steps
         return stored
 
@@ -216,7 +217,7 @@ class Simulation:
 
     def _control(self, tau: ArrayLike, steps: int) -> Array:
         """Return the torques as rows, one for all steps or one a step, delayed if need be."""
-        rows = torque_rows(self.robot, self.structure, tau, steps)
+        rows = self._torques.rows(tau, steps)
         if not self.command_delay or not steps:
             return rows
         line = np.concatenate([np.array(self._commands),

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,17 +104,38 @@ def vector_of(robot: Robot, s: Structure, name: str, values: ArrayLike, size: in
     return array
 
 
-def torque_rows(robot: Robot, s: Structure, tau: ArrayLike, steps: int) -> Array:
-    """Return torques as rows of an array of their own: one for all steps, or one a step."""
-    array = np.array(tau, dtype=np.float64, ndmin=2)
-    if array.shape != (steps, robot.nv) and (array.shape != (1, robot.nv) or np.ndim(tau) != 1):
-        raise ValueError(f"tau must have {robot.nv} entries for robot '{robot.name}' "
-                         f"({', '.join(robot.joint_names)}), or {steps} rows of them, not shape "
-                         f'{np.shape(tau)}')
-    # a sum of squares is finite only if every term is, and this one is quick
-    if not math.isfinite(np.vdot(array, array)) and not np.isfinite(array).all():
-        bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-        at = f' in step {bad[0]}' if np.ndim(tau) == 2 else ''
-        raise ValueError(f"tau is {array[bad]} at {place_of(robot, s, 'v', bad[-1])}{at} of robot "
-                         f"'{robot.name}'")
-    return array
+class Torques:
+    """Torques as rows of an array of our own: one for all steps, or one a step."""
+
+    def __init__(self, robot: Robot, s: Structure) -> None:
+        """Make room for a row."""
+        self._robot, self._structure = robot, s
+        self._row = np.empty((1, robot.nv))
+        self._memory: Any = self._row[0].data
+
+    def rows(self, tau: ArrayLike, steps: int) -> Array:
+        """Return `tau`, checked; good until the next call."""
+        try:
+            # a vector of doubles, as mostly: plain memory takes a fraction of numpy's time
+            self._memory[:] = tau
+        except (TypeError, ValueError):
+            pass
+        else:
+            if math.isfinite(sum(self._memory)):
+                return self._row
+        return self._examined(tau, steps)
+
+    def _examined(self, tau: ArrayLike, steps: int) -> Array:
+        """Return any `tau` as rows, or say what is wrong with it."""
+        robot, s = self._robot, self._structure
+        array = np.array(tau, dtype=np.float64)
+        if array.shape != (robot.nv,) and array.shape != (steps, robot.nv):
+            raise ValueError(f"tau must have {robot.nv} entries for robot '{robot.name}' "
+                             f"({', '.join(robot.joint_names)}), or {steps} rows of them, not "
+                             f'shape {array.shape}')
+        if not np.isfinite(array).all():
+            bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+            at = f' in step {bad[0]}' if array.ndim == 2 else ''
+            raise ValueError(f"tau is {array[bad]} at {place_of(robot, s, 'v', bad[-1])}{at} of "
+                             f"robot '{robot.name}'")
+        return array.reshape(-1, robot.nv)
