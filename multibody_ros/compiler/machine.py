@@ -12,7 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A flow made callable: compiled when first used, for one state and for a vector of states."""
+"""
+A flow made callable: compiled when first used, for one state and for a vector of states.
+
+Through ctypes a call takes longer than a step of an arm. `Steps` calls as compiled extensions are
+called; it keeps Python's lock, so it is meant for a few steps.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +31,14 @@ from numpy.typing import NDArray
 
 from . import cache as files
 from . import kernel
+from . import layout
+from .callable import emitted_function, exported
 from .flow import Flow, flow_text
 from .llvm import compile_text, fused, identity, Library, vector_width
 
 Array = NDArray[np.float64]
+#: steps for which Python's lock may be kept
+FEW = 4
 
 
 class Machine:
@@ -49,11 +58,14 @@ class Machine:
                 flow = self.flow
                 key = hashlib.sha256(b'\0'.join([
                     b'flow', str(width).encode(), identity().encode(), kernel._source(),
-                    flow.name.encode(),
+                    flow.name.encode(), kernel._python(),
                     repr((flow.shared, flow.state, flow.work)).encode(), self._key])).hexdigest()
                 image = files.read(key)
                 if image is None:
-                    image = compile_text(flow_text(flow, fused(), width))
+                    text = flow_text(flow, fused(), width)
+                    if layout.AVAILABLE and width == 1:
+                        text += _call_text(len(flow.shared) + 4)
+                    image = compile_text(text)
                     files.write(key, image)
                 library = Library(image)
                 pointers = [ctypes.c_void_p] * (len(flow.shared) + 4)
@@ -63,6 +75,46 @@ class Machine:
                 function.library = library
                 self._functions[width] = function
             return self._functions[width]
+
+
+class Steps:
+    """`run` (see flow.py) for one state, bound to the arrays that stay."""
+
+    def __init__(self, run: Any, shared: list[int], state: int, done: int) -> None:
+        """Take `run`, as `Machine.function` returns it, and addresses."""
+        self._run, self._shared, self._state, self._done = run, shared, state, done
+        self._call: Any = None
+        if layout.AVAILABLE:
+            words = [0, 0, 0, *shared, 0, state, done, 0, exported('Py_IncRef'), id(None)]
+            self._call = emitted_function('steps', run.library, 'call', words, ())
+            self._words: Any = self._call.__self__.data
+            self._control = 3 + len(shared)
+
+    def __call__(self, steps: int, every: int, stride: int, control: int, stored: int) -> None:
+        """Take `steps` steps."""
+        if self._call is None or steps > FEW:
+            self._run(steps, every, stride, *self._shared, control, self._state, self._done,
+                      stored)
+            return
+        words, k = self._words, self._control
+        words[0], words[1], words[2], words[k], words[k + 3] = (
+            steps, every, stride, control, stored)
+        self._call()
+
+
+def _call_text(pointers: int) -> str:
+    """Write a Python function without arguments around `run`, which finds all in its `self`."""
+    words = [('i64', '%steps'), ('i64', '%every'), ('i64', '%stride'),
+             *(('ptr', f'%p{k}') for k in range(pointers))]
+    lines = [f'  %a = getelementptr i8, ptr %self, i64 {layout.DATA}',
+             '  %words = load ptr, ptr %a']
+    for k, (kind, name) in enumerate([*words, ('ptr', '%hold'), ('ptr', '%none')]):
+        lines += [f'  %a{k} = getelementptr i64, ptr %words, i64 {k}',
+                  f'  {name} = load {kind}, ptr %a{k}']
+    arguments = ', '.join(f'{kind} {name}' for kind, name in words)
+    return '\n'.join(['define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) {', *lines,
+                      f'  call void @run({arguments})', '  call void %hold(ptr %none)',
+                      '  ret ptr %none', '}', ''])
 
 
 def aligned(*shape: int) -> Array:

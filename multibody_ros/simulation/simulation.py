@@ -34,7 +34,7 @@ from .state import divergence, first_states, joint_of, Torques, vector_of
 from .structure import WORK
 from ..arguments import known
 from ..compiler.layout import address
-from ..compiler.machine import aligned
+from ..compiler.machine import aligned, Steps
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -99,14 +99,14 @@ class Simulation:
         self._memory, self._before, self._done_memory = memories
         self._views = self._split(self._state)
         self._q, self._v = self._views[0][:self.robot.nq], self._views[1][:self.robot.nv]
-        # asking an array for its address takes longer than a step
-        self._addresses = ((self.engine.parameters.ctypes.data, self.values.ctypes.data),
-                           self._state.ctypes.data, self._done.ctypes.data)
         self._kernels: dict[str, Any] = {}
         self._adaptive = Adaptive(
             self.structure, self.values, self._kernel_run, self.robot._coordinates.quaternions(),
             self.tolerance) if adaptive else None
-        self._run = None if adaptive else self.engine.machine.function(1)
+        self._run = None if adaptive else Steps(
+            self.engine.machine.function(1), [address(self.engine.parameters),
+                                              address(self.values)],
+            address(self._state), address(self._done))
 
     def _split(self, state: Array) -> list[Array]:
         """Return Q, V, m, w of a state (or of many, along the first axes)."""
@@ -176,9 +176,8 @@ class Simulation:
         if self._run is None:
             self._adapt(control, steps, every, stored)
         else:
-            shared, state, done = self._addresses
-            self._run(steps, every, control.shape[1] if len(control) > 1 else 0, *shared,
-                      address(control), state, done, 0 if stored is None else address(stored))
+            self._run(steps, every, control.shape[1] if len(control) > 1 else 0,
+                      address(control), 0 if stored is None else address(stored))
         if self._done_memory[0] < steps:
             after = self._state.copy()
             self._memory[:] = self._before
