@@ -61,6 +61,29 @@ def test_parameters_are_refused_as_a_set_and_with_a_reason(loop):
     assert [v.double_value for v in values_now] == [100.0, 0.0]
 
 
+def test_refused_set_leaves_the_torque_as_it_was(loop):
+    """A payload that comes with a limit beyond the URDF's is not carried either."""
+    node = 'gravity_compensation_controller'
+    loop.closed(node, {'payload.ramp_time': 0.0})
+    before = loop.advance(0.05)
+    for bad in ({'max_effort__joint1': 1e6}, {'damping__joint1': -1.0}):
+        assert loop.set_parameters(node, payload__mass=3.0, max_effort__joint2=1.0, **bad) != ''
+        after = loop.advance(0.05)
+        # friction holds the arm, so the weight to carry stays the same
+        np.testing.assert_array_equal(after.effort[-1], before.effort[-1])
+    assert loop.set_parameters(node, payload__mass=3.0) == ''
+    assert np.abs(loop.advance(0.05).effort[-1] - before.effort[-1]).max() > 1.0
+
+
+def test_refused_set_does_not_slow_the_simulator_down(loop):
+    """Half taken over, a second of the robot's time would last a quarter of an hour."""
+    loop.start('simulator', files=[CONFIG])
+    loop.wait(lambda: loop.states, 'no state')
+    answer = loop.set_parameters('simulator', real_time_factor=0.001, payload__link='hand')
+    assert "has no link 'hand'" in answer
+    loop.pass_time(1.0)
+
+
 def test_effort_limit_changes_while_running(loop):
     loop.closed('gravity_compensation_controller', **FRICTIONLESS)
     assert loop.set_parameters('gravity_compensation_controller', max_effort__joint2=20.0) == ''

@@ -30,7 +30,7 @@ from std_srvs.srv import Trigger
 
 from .anatomy import TermPublishers
 from .description import declare_description, described_text, load_robot
-from .guard import declare_guard, safety, take_over_limits
+from .guard import check_limits, declare_guard, safety, take_over_limits
 from .health import ERROR, Health, OK, WARN
 from .messages import JointMap, MessageError, nanoseconds
 from .parameters import declare, Tuning
@@ -65,7 +65,7 @@ class Controller(LifecycleNode):
             'forward_command_controller')
         self.autostart = declare(self, 'autostart', True, 'configure and activate by itself')
         declare_guard(self)
-        self._tuning = Tuning(self, self._take_over)
+        self._tuning = Tuning(self, self._check, self._take_over)
         self.robot: Any = None
         self.law: Any = None
         self.active = False
@@ -94,7 +94,7 @@ class Controller(LifecycleNode):
         """Prepare the law to hold the present state; t = 0, self.q, self.v are set."""
 
     def tune(self, value: Callable[[str], Any]) -> None:
-        """Take over parameters of this kind of controller, all or none of them."""
+        """Take over parameters of this kind of controller; their ranges have been checked."""
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
         """Publish more than the command, where somebody listens."""
@@ -209,6 +209,10 @@ class Controller(LifecycleNode):
     def _start(self) -> None:
         if self.trigger_configure() == SUCCESS:
             self.trigger_activate()
+
+    def _check(self, value: Callable[[str], Any]) -> None:
+        self.payload.check(value)
+        check_limits(value, self.robot)
 
     def _take_over(self, value: Callable[[str], Any]) -> None:
         self.payload.take_over(value, self.t)

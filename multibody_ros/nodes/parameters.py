@@ -69,20 +69,25 @@ class Tuning:
     """
     The parameters of a node that may change while it runs, checked and taken over as a set.
 
-    `take_over` gets a function that returns the value a parameter is about to have; it raises
-    ValueError to refuse them all, and then nothing has changed.
+    `check` gets a function that returns the value a parameter is about to have; it raises
+    ValueError to refuse them all, and changes nothing. `take_over` gets the same function once
+    nobody has refused, and raises nothing.
     """
 
-    def __init__(self, node: Node, take_over: Callable[[Callable[[str], Any]], None]) -> None:
+    def __init__(self, node: Node, check: Callable[[Callable[[str], Any]], None],
+                 take_over: Callable[[Callable[[str], Any]], None]) -> None:
         """Refuse nothing before `ready`: parameters are still being declared."""
         self._node = node
+        self._check = check
         self._take_over = take_over
         self.ready = False
         node.add_on_set_parameters_callback(self._on_set)
+        node.add_post_set_parameters_callback(self._on_accepted)
 
     def now(self) -> None:
-        """Take over the values as they are."""
-        self._take_over(lambda name: self._node.get_parameter(name).value)
+        """Check the values as they are and take them over."""
+        self._check(self._present)
+        self._take_over(self._present)
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         new = {parameter.name: parameter.value for parameter in parameters}
@@ -90,11 +95,17 @@ class Tuning:
             for name, value in new.items():
                 _check_finite(name, value)
             if self.ready:
-                self._take_over(lambda name: new[name] if name in new
-                                else self._node.get_parameter(name).value)
+                self._check(lambda name: new[name] if name in new else self._present(name))
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+    def _on_accepted(self, _: list[Parameter]) -> None:
+        if self.ready:
+            self._take_over(self._present)
+
+    def _present(self, name: str) -> Any:
+        return self._node.get_parameter(name).value
 
 
 def _check_finite(name: str, value: Any) -> None:

@@ -96,7 +96,7 @@ class Simulator(Node):
             f'{1.0 / self.period:g} Hz, {"paused" if self.paused else self.mode}')
 
     def _declare(self) -> None:
-        self._tuning = Tuning(self, self._tune)
+        self._tuning = Tuning(self, self._check, self._tune)
         rate = declare(self, 'update_rate', 1000.0, 'steps and joint states per second, in Hz',
                        1.0, 10_000.0)
         self.period = 1.0 / rate
@@ -128,9 +128,12 @@ class Simulator(Node):
                              'wrenches': {pushed: np.zeros(6)} if pushed else {}}
         self.initial = declare_start(self, self.robot)
 
-    def _tune(self, value: Callable[[str], Any]) -> None:
+    def _check(self, value: Callable[[str], Any]) -> None:
         if value('sensors.fault') not in FAULTS:
             raise ValueError('sensors.fault must be one of: ' + ', '.join(FAULTS))
+        self.payload.check(value)
+
+    def _tune(self, value: Callable[[str], Any]) -> None:
         self.pacing.tune(value)
         self.payload.take_over(value, self.simulation.t)
         self._wrench_duration = value('wrench_duration')
