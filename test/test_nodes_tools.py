@@ -20,6 +20,7 @@ from pathlib import Path
 import re
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
+from multibody_ros import load_urdf
 from multibody_ros.nodes.messages import pose_matrix
 from multibody_ros.nodes.trajectory_file import read_trajectory
 import numpy as np
@@ -104,6 +105,15 @@ def test_bad_files_are_explained(tmp_path, name, text, reason):
     with pytest.raises(ValueError, match=re.escape(reason)) as error:
         read_trajectory(tmp_path / name)
     assert name in str(error.value)
+
+
+def test_robot_of_the_bench_has_the_gravity_of_the_simulator(loop):
+    """The weight that the bench computes is the one the simulated arm falls with."""
+    g = [1.0, 2.0, -3.0]
+    robot = loop.simulate(URDF, gravity=g)
+    np.testing.assert_allclose(robot.gravity_torque(START),
+                               load_urdf(URDF, gravity=g).gravity_torque(START))
+    assert robot is loop.robot
 
 
 def test_documented_example_of_the_bench(tmp_path, pytester_run):
