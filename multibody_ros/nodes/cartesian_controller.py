@@ -47,8 +47,10 @@ class CartesianController(Controller):
     def setup(self) -> Any:
         """Declare frames, gains and speeds, open the topics, make the law."""
         links = self.robot.link_names
-        self._link = declare(self, 'end_effector_frame', links[-1], 'link to guide')
-        self._base = declare(self, 'base_frame', links[0], 'link current_pose is given in')
+        self._link = declare(self, 'end_effector_frame', '',
+                             'link to guide; empty: the last one of the model') or links[-1]
+        self._base = declare(self, 'base_frame', '',
+                             'link current_pose is given in; empty: the first one') or links[0]
         for link in (self._link, self._base):
             known(self.robot.name, 'link', link, links)
         self._soft = declare_choice(self, 'law', 'operational_space', 'law of the controller',

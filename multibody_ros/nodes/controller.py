@@ -33,7 +33,7 @@ from .description import declare_description, described_text, load_robot
 from .guard import check_limits, declare_guard, safety, take_over_limits
 from .health import ERROR, Health, OK, WARN
 from .messages import JointMap, MessageError, nanoseconds
-from .parameters import declare, Tuning
+from .parameters import declare, Tuning, undeclare
 from .payload import PayloadParameters
 from .qos import LATCHED, NEWEST, REQUEST, STREAM
 
@@ -66,6 +66,7 @@ class Controller(LifecycleNode):
         self.autostart = declare(self, 'autostart', True, 'configure and activate by itself')
         declare_guard(self)
         self._tuning = Tuning(self, self._check, self._take_over)
+        self._lasting = self.get_parameters_by_prefix('').keys()
         self.robot: Any = None
         self.law: Any = None
         self.active = False
@@ -175,7 +176,7 @@ class Controller(LifecycleNode):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close the topics and forget the robot."""
+        """Close the topics, forget the robot and the parameters that depend on it."""
         self._close()
         return SUCCESS
 
@@ -198,6 +199,7 @@ class Controller(LifecycleNode):
         for end in self._mine:
             end()
         self._mine.clear()
+        undeclare(self, self._lasting)
 
     def _warm_up(self) -> None:
         """Compile what the loop calls now: the first states must not wait for it."""

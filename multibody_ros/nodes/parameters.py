@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from typing import Any, Callable, Collection
 
 from rcl_interfaces.msg import (
     FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult)
@@ -63,6 +63,18 @@ def declare_per_joint(node: Node, pattern: str, joints: tuple[str, ...],
     each = defaults if isinstance(defaults, list) else [defaults] * len(joints)
     return [declare(node, pattern.format(joint=joint), default, f'{description} ({joint})',
                     lower, upper, changeable) for joint, default in zip(joints, each)]
+
+
+def undeclare(node: Node, kept: Collection[str]) -> None:
+    """
+    Undeclare the changeable parameters that are not among `kept`.
+
+    Declared again they begin with what was set when the node was started, or with their default.
+    rclpy keeps what is fixed, so a fixed parameter's default must suit every robot.
+    """
+    for name in node.get_parameters_by_prefix(''):
+        if name not in kept and not node.describe_parameter(name).read_only:
+            node.undeclare_parameter(name)
 
 
 class Tuning:
