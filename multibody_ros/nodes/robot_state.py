@@ -30,6 +30,7 @@ from .description import declare_description, described_text, load_robot
 from .executor import run_node
 from .health import Health, OK, WARN
 from .messages import JointMap, pose_message, twist_message
+from .names import topic_tokens
 from .observers import listened
 from .parameters import declare
 from .qos import LATCHED, NEWEST, STREAM
@@ -76,8 +77,9 @@ class RobotState(Node):
             known(robot.name, 'link', link, robot.link_names)
         kinds = {'current_pose': PoseStamped, 'current_twist': TwistStamped,
                  'jacobian_condition': Float64}
-        self._topics = {link: [self.create_publisher(kind, f'~/{link}/{topic}', STREAM)
-                               for topic, kind in kinds.items()] for link in self._links}
+        self._topics = {link: [self.create_publisher(kind, f'~/{token}/{topic}', STREAM)
+                               for topic, kind in kinds.items()]
+                        for link, token in topic_tokens(self._links).items()}
         self.robot, self.health.hardware = robot, robot.name
         self.create_subscription(JointState, 'joint_states', self._on_state, NEWEST)
 
