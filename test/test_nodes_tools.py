@@ -60,6 +60,19 @@ def test_robot_state_agrees_with_pinocchio(loop, peer):
     assert conditions[0].data == pytest.approx(np.linalg.cond(J), rel=1e-9)
 
 
+def test_robot_state_estimates_velocities_that_are_not_given(loop):
+    loop.start('robot_state', {'description_file': URDF})
+    twists = loop.listen(TwistStamped, 'robot_state/tool/current_twist')
+    publisher = loop.talk(JointState, 'joint_states')
+    state = JointState(name=JOINTS, position=START.tolist(), velocity=[np.nan] * 7)
+    state.header.stamp.sec = 3
+    loop.insist(publisher, state, lambda: twists, 'no twist')
+    assert twists[-1].twist.angular.z == 0.0
+    state.header.stamp.sec, state.position[0] = 4, 0.25
+    loop.insist(publisher, state, lambda: twists[-1].header.stamp.sec == 4, 'no second twist')
+    assert twists[-1].twist.angular.z == pytest.approx(0.25)
+
+
 def test_trajectory_publisher_moves_the_arm(loop, tmp_path):
     loop.closed('computed_torque_controller')
     file = tmp_path / 'way.yaml'

@@ -32,6 +32,7 @@ from .anatomy import TermPublishers
 from .description import declare_description, described_text, load_robot
 from .guard import check_limits, declare_guard, safety, take_over_limits
 from .health import ERROR, Health, OK, WARN
+from .joint_states import JointStates
 from .messages import JointMap, MessageError, nanoseconds
 from .parameters import declare, Tuning, undeclare
 from .payload import PayloadParameters
@@ -136,6 +137,7 @@ class Controller(LifecycleNode):
         try:
             self.robot = load_robot(self, self._text)
             self.joints = JointMap(self.robot)
+            self._states = JointStates(self.robot, self.joints)
             self.health.hardware = self.robot.name
             self._commands = self.send(JointState, 'joint_commands')
             self._array = (self.send(Float64MultiArray, '~/commands', REQUEST)
@@ -167,6 +169,7 @@ class Controller(LifecycleNode):
         """Begin with the next state that arrives."""
         self._epoch = None
         self._arrival = monotonic()
+        self._states.restart()
         self.active = True
         return super().on_activate(state)
 
@@ -240,16 +243,10 @@ class Controller(LifecycleNode):
         if not self.active:
             return
         ns = nanoseconds(message.header.stamp)
-        q = self.joints.read(message, 'position')
-        if len(message.velocity):
-            v = self.joints.read(message, 'velocity')
-        elif self._epoch is None or ns <= self._stamp:
-            v = np.zeros_like(q) if self._epoch is None else self.v
-        else:
-            v = self.robot.difference(self.q, q) / (1e-9 * (ns - self._stamp))
         if not ns:
             raise MessageError('the stamp is zero: a controller takes its time from the states')
-        self.q, self.v = q, v
+        self._states.take(message)
+        self.q, self.v = self._states.q, self._states.v
         self._answer(message.header.stamp, ns)
 
     def _answer(self, stamp: Time, ns: int) -> None:

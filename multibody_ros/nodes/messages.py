@@ -50,12 +50,17 @@ class JointMap:
 
     def read(self, message: JointState, field: str) -> np.ndarray:
         """Return `field` of `message` in the robot's joint order, every entry finite."""
+        values = self.numbers(message, field)
+        # a sum is finite only if every term is, and quicker than a look at every number
+        given = getattr(message, field)
+        return values if math.isfinite(sum(given)) else self.finite(values, field)
+
+    def numbers(self, message: JointState, field: str) -> np.ndarray:
+        """Return `field` of `message` in the robot's joint order, whatever the numbers are."""
         given = getattr(message, field)
         if len(given) != len(message.name):
             raise MessageError(f'{field} has {len(given)} entries for {len(message.name)} names')
-        values = np.array(given, dtype=np.float64)[self.order(message.name)]
-        # a sum is finite only if every term is, and quicker than a look at every number
-        return values if math.isfinite(sum(given)) else self.finite(values, field)
+        return np.array(given, dtype=np.float64)[self.order(message.name)]
 
     def rows(self, message: JointTrajectory, field: str) -> np.ndarray | None:
         """Return `field` of all points, one row a point in the robot's order; none given: None."""

@@ -29,6 +29,7 @@ from std_msgs.msg import Float64, String
 from .description import declare_description, described_text, load_robot
 from .executor import run_node
 from .health import Health, OK, WARN
+from .joint_states import JointStates
 from .messages import JointMap, pose_message, twist_message
 from .names import topic_tokens
 from .observers import listened
@@ -70,7 +71,7 @@ class RobotState(Node):
 
     def _load(self, text: str) -> None:
         robot = load_robot(self, text)
-        self.joints = JointMap(robot)
+        self._states = JointStates(robot, JointMap(robot))
         self._links = self._links or [robot.link_names[-1]]
         self._base = self._base or robot.link_names[0]
         for link in (*self._links, self._base):
@@ -85,12 +86,11 @@ class RobotState(Node):
 
     def _on_state(self, message: JointState) -> None:
         try:
-            q = self.joints.read(message, 'position')
-            v = (self.joints.read(message, 'velocity') if len(message.velocity)
-                 else np.zeros_like(q))
+            self._states.take(message)
         except ValueError as error:
             self.health.reject('joint_states', error)
             return
+        q, v = self._states.q, self._states.v
         self._count += 1
         T_BW = np.linalg.inv(self.robot.pose(q, self._base))
         for link in self._links:
