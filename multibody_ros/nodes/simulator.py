@@ -122,7 +122,7 @@ class Simulator(Node):
         self.payload = PayloadParameters(self, self.robot, 0.0)
         sensors = declare_sensors(self)
         if self.robot.constraints:
-            self._physics = declare_mechanism(self)
+            self._physics = {**declare_mechanism(self), 'sensors': sensors}
         else:
             self._physics = {**declare_physics(self, self.robot), 'sensors': sensors,
                              'wrenches': {pushed: np.zeros(6)} if pushed else {}}
@@ -192,6 +192,8 @@ class Simulator(Node):
             self.get_logger().error(f'{error}; call ~/reset to start anew')
         if self.mode == 'held':
             self.ticks += steps
+            # encoders are noisy at rest too; in lock-step no time passes while held
+            simulation.measure(steps * self.substeps)
 
     def publish(self) -> None:
         """Publish the measured state, and what else somebody listens to."""

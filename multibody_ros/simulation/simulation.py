@@ -147,6 +147,10 @@ class Simulation:
         states = self._advance(control, int(steps), 1 if self._recorder.watches else 0)
         self._recorder.take(states, control, before)
 
+    def measure(self, steps: int = 1) -> None:
+        """Let the sensors measure the state as it is, `steps` times."""
+        self._recorder.look(self._state, steps)
+
     @property
     def measured(self) -> tuple[Array, Array]:
         """Return q and v as the sensors tell them now."""
