@@ -31,7 +31,7 @@ START = np.array([0.0, 0.5, 0.0, -1.4, 0.0, 0.9, 0.0])
 FRICTIONLESS = {f'physics.{kind}.{name}': 0.0 for kind in ('friction', 'damping')
                 for name in JOINTS}
 
-#: an arm with a force sensor and a gripper, names as some exporters write them
+#: an arm with a force sensor and fingers that slide out, names as some exporters write them
 GRIPPER = """
 <robot name="gripper">
   <link name="base"/>
@@ -48,10 +48,10 @@ GRIPPER = """
   <joint name="force.sensor" type="fixed"><parent link="upper"/><child link="hand-0"/>
     <origin xyz="0.4 0 0"/></joint>
   <joint name="finger.joint" type="prismatic"><parent link="hand-0"/><child link="left finger"/>
-    <origin xyz="0.1 0 0"/><axis xyz="0 1 0"/>
+    <origin xyz="0.1 0 0"/><axis xyz="1 0 0"/>
     <limit lower="-0.05" upper="0.05" effort="20" velocity="1"/></joint>
   <joint name="finger_joint" type="prismatic"><parent link="hand-0"/><child link="right finger"/>
-    <origin xyz="0.1 0 0"/><axis xyz="0 -1 0"/><mimic joint="finger.joint"/>
+    <origin xyz="0.1 0 0"/><axis xyz="1 0 0"/><mimic joint="finger.joint"/>
     <limit lower="-0.05" upper="0.05" effort="20" velocity="1"/></joint>
 </robot>"""
 

@@ -22,6 +22,7 @@ from typing import Any, Callable
 from builtin_interfaces.msg import Time
 import numpy as np
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -64,6 +65,10 @@ class Controller(LifecycleNode):
             self, 'array_commands', False,
             "publish ~/commands as Float64MultiArray too, for ros2_control's "
             'forward_command_controller')
+        self._chosen: list[str] = declare(
+            self, 'joints', Parameter.Type.STRING_ARRAY,
+            'joints to command, in the order of ~/commands; empty: all that move. The others are '
+            'taken to be where joint_states saw them last') or []
         self.autostart = declare(self, 'autostart', True, 'configure and activate by itself')
         declare_guard(self)
         self._tuning = Tuning(self, self._check, self._take_over)
@@ -99,7 +104,7 @@ class Controller(LifecycleNode):
         """Take over parameters of this kind of controller; their ranges have been checked."""
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
-        """Publish more than the command, where somebody listens."""
+        """Publish more than the command `tau`, where somebody listens."""
 
     def send(self, kind: Any, topic: str, qos: QoSProfile = STREAM) -> Publisher:
         """Return a publisher that lives until the clean-up."""
@@ -137,7 +142,8 @@ class Controller(LifecycleNode):
         try:
             self.robot = load_robot(self, self._text)
             self.joints = JointMap(self.robot)
-            self._states = JointStates(self.robot, self.joints)
+            self.commanded = JointMap(self.robot, self._chosen)
+            self._states = JointStates(self.robot, self.commanded)
             self.health.hardware = self.robot.name
             self._commands = self.send(JointState, 'joint_commands')
             self._array = (self.send(Float64MultiArray, '~/commands', REQUEST)
@@ -160,9 +166,9 @@ class Controller(LifecycleNode):
             self._close()
             return FAILURE
         carrier = 'the robot' if self.carried else 'this controller'
-        self.get_logger().info(f'{self.robot.name}: {self.robot.nv} joints '
-                               f'({", ".join(self.joints.names)}); gravity is compensated by '
-                               f'{carrier}')
+        names = self.commanded.names
+        self.get_logger().info(f'{self.robot.name}: {len(names)} of {self.robot.nv} joints '
+                               f'({", ".join(names)}); gravity is compensated by {carrier}')
         return SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -245,7 +251,8 @@ class Controller(LifecycleNode):
         ns = nanoseconds(message.header.stamp)
         if not ns:
             raise MessageError('the stamp is zero: a controller takes its time from the states')
-        self._states.take(message)
+        if not self._states.take(message, ns):
+            return
         self.q, self.v = self._states.q, self._states.v
         self._answer(message.header.stamp, ns)
 
@@ -269,7 +276,8 @@ class Controller(LifecycleNode):
             self.get_logger().error(f'safe stop, call ~/resume to go on: {self._told}')
         if self.carried:
             tau = tau - self.robot.gravity_torque(self.q)
-        self._commands.publish(self.joints.message(stamp, effort=tau))
+        tau = self.commanded.of(tau)
+        self._commands.publish(self.commanded.message(stamp, effort=tau))
         if self._array is not None:
             self._array.publish(Float64MultiArray(data=tau.tolist()))
         self._answered += 1
@@ -289,6 +297,6 @@ class Controller(LifecycleNode):
             return ERROR, f'safe stop: {self.law.stopped}', values
         if now - self._arrival > self.state_timeout:
             return ERROR, f'no joint state for {now - self._arrival:.1f} s', values
-        if self.count_publishers('joint_states') > 1:
+        if not self._chosen and self.count_publishers('joint_states') > 1:
             return WARN, 'several publishers on joint_states', values
         return OK, 'answering', values

@@ -30,7 +30,8 @@ def declare(node: Node, name: str, default: Any, description: str, lower: float 
     """
     Declare a parameter and return its value; it is fixed unless `changeable`.
 
-    Its type is that of `default`; a number outside `lower` to `upper` is refused by rclpy.
+    Its type is that of `default`; a number outside `lower` to `upper` is refused by rclpy. The
+    default may be a type alone, for lists that are empty: then it is not set and None.
     """
     if node.has_parameter(name):
         return node.get_parameter(name).value

@@ -30,7 +30,7 @@ from .description import declare_description, described_text, load_robot
 from .executor import run_node
 from .health import Health, OK, WARN
 from .joint_states import JointStates
-from .messages import JointMap, pose_message, twist_message
+from .messages import JointMap, nanoseconds, pose_message, twist_message
 from .names import topic_tokens
 from .observers import listened
 from .parameters import declare
@@ -86,7 +86,7 @@ class RobotState(Node):
 
     def _on_state(self, message: JointState) -> None:
         try:
-            self._states.take(message)
+            self._states.take(message, nanoseconds(message.header.stamp))
         except ValueError as error:
             self.health.reject('joint_states', error)
             return
