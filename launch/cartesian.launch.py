@@ -12,12 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Simulator and Cartesian controller: send poses of the tool to ~/target_pose."""
+"""Simulator and Cartesian controller: send ~/target_pose or ~/target_twist."""
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 
@@ -27,14 +28,25 @@ def generate_launch_description():
             'namespace', default_value='',
             description='namespace of the nodes and of their topics'),
         DeclareLaunchArgument(
+            'robot', default_value='arm7',
+            choices=['arm6', 'arm7'],
+            description='robot of this package, from which params_file and description_file come'),
+        DeclareLaunchArgument(
             'params_file',
-            default_value=PathJoinSubstitution(
-                [FindPackageShare('multibody_ros'), 'config', 'arm7.yaml']),
+            default_value=[PathJoinSubstitution(
+                [FindPackageShare('multibody_ros'), 'config', LaunchConfiguration('robot')]),
+                '.yaml'],
             description='YAML file with the parameters of the nodes'),
+        DeclareLaunchArgument(
+            'use_sim_time', default_value='false',
+            description='whether the nodes take the time from /clock'),
         IncludeLaunchDescription(PathJoinSubstitution(
             [FindPackageShare('multibody_ros'), 'launch', 'simulator.launch.py'])),
         Node(
             package='multibody_ros', executable='cartesian_controller', output='screen',
             namespace=LaunchConfiguration('namespace'),
-            parameters=[LaunchConfiguration('params_file')]),
+            parameters=[
+                LaunchConfiguration('params_file'),
+                {'use_sim_time': ParameterValue(
+                     LaunchConfiguration('use_sim_time'), value_type=bool)}]),
     ])

@@ -18,6 +18,7 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 
@@ -27,14 +28,25 @@ def generate_launch_description():
             'namespace', default_value='',
             description='namespace of the nodes and of their topics'),
         DeclareLaunchArgument(
+            'robot', default_value='arm7',
+            choices=['arm6', 'arm7', 'cartesian_arm', 'geared_arm', 'planar_2r'],
+            description='robot of this package, from which params_file and description_file come'),
+        DeclareLaunchArgument(
             'params_file',
-            default_value=PathJoinSubstitution(
-                [FindPackageShare('multibody_ros'), 'config', 'arm7.yaml']),
+            default_value=[PathJoinSubstitution(
+                [FindPackageShare('multibody_ros'), 'config', LaunchConfiguration('robot')]),
+                '.yaml'],
             description='YAML file with the parameters of the nodes'),
+        DeclareLaunchArgument(
+            'use_sim_time', default_value='false',
+            description='whether the nodes take the time from /clock'),
         IncludeLaunchDescription(PathJoinSubstitution(
             [FindPackageShare('multibody_ros'), 'launch', 'simulator.launch.py'])),
         Node(
             package='multibody_ros', executable='joint_controller', output='screen',
             namespace=LaunchConfiguration('namespace'),
-            parameters=[LaunchConfiguration('params_file')]),
+            parameters=[
+                LaunchConfiguration('params_file'),
+                {'use_sim_time': ParameterValue(
+                     LaunchConfiguration('use_sim_time'), value_type=bool)}]),
     ])

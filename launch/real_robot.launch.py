@@ -46,6 +46,9 @@ def generate_launch_description():
         DeclareLaunchArgument(
             'array_commands', default_value='false',
             description="whether to publish for ros2_control's forward_command_controller too"),
+        DeclareLaunchArgument(
+            'use_sim_time', default_value='false',
+            description='whether the nodes take the time from /clock'),
         Node(
             package='multibody_ros', executable='computed_torque_controller', output='screen',
             namespace=LaunchConfiguration('namespace'),
@@ -57,5 +60,7 @@ def generate_launch_description():
                  'robot_compensates_gravity': ParameterValue(
                      LaunchConfiguration('robot_compensates_gravity'), value_type=bool),
                  'array_commands': ParameterValue(
-                     LaunchConfiguration('array_commands'), value_type=bool)}]),
+                     LaunchConfiguration('array_commands'), value_type=bool),
+                 'use_sim_time': ParameterValue(
+                     LaunchConfiguration('use_sim_time'), value_type=bool)}]),
     ])

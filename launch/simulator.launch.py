@@ -12,11 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot alone: it stands still until commands arrive on joint_commands."""
+"""
+The simulated robot alone: it stands still until commands arrive on joint_commands.
+
+The launch files of controllers include this one; its arguments are theirs, too.
+"""
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.conditions import IfCondition
+from launch.substitutions import FileContent, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
@@ -28,23 +33,62 @@ def generate_launch_description():
             'namespace', default_value='',
             description='namespace of the nodes and of their topics'),
         DeclareLaunchArgument(
+            'robot', default_value='arm7',
+            choices=['arm6', 'arm7', 'cartesian_arm', 'five_bar', 'four_bar', 'geared_arm',
+                     'parallelogram_arm', 'planar_2r', 'remote_2r', 'slider_crank'],
+            description='robot of this package, from which params_file and description_file come'),
+        DeclareLaunchArgument(
             'params_file',
-            default_value=PathJoinSubstitution(
-                [FindPackageShare('multibody_ros'), 'config', 'arm7.yaml']),
+            default_value=[PathJoinSubstitution(
+                [FindPackageShare('multibody_ros'), 'config', LaunchConfiguration('robot')]),
+                '.yaml'],
             description='YAML file with the parameters of the nodes'),
         DeclareLaunchArgument(
-            'description_file', default_value='urdf/arm7.urdf',
-            description='URDF of the robot: a path, or a file of this package'),
+            'description_file',
+            default_value=[PathJoinSubstitution(
+                [FindPackageShare('multibody_ros'), 'urdf', LaunchConfiguration('robot')]),
+                '.urdf'],
+            description='path of the URDF of the robot'),
         DeclareLaunchArgument(
-            'robot_description', default_value='',
+            'robot_description',
+            default_value=FileContent(LaunchConfiguration('description_file')),
             description='URDF as text instead, for example "$(xacro robot.urdf.xacro)"'),
+        DeclareLaunchArgument(
+            'use_sim_time', default_value='false',
+            description='whether the nodes take the time from /clock'),
+        DeclareLaunchArgument(
+            'publish_clock', default_value=LaunchConfiguration('use_sim_time'),
+            description='whether the simulator publishes /clock'),
+        DeclareLaunchArgument(
+            'rviz', default_value='false',
+            description='whether to show the robot: starts rviz2 and robot_state_publisher'),
         Node(
             package='multibody_ros', executable='simulator', output='screen',
             namespace=LaunchConfiguration('namespace'),
             parameters=[
                 LaunchConfiguration('params_file'),
-                {'description_file': ParameterValue(
-                     LaunchConfiguration('description_file'), value_type=str),
-                 'robot_description': ParameterValue(
-                     LaunchConfiguration('robot_description'), value_type=str)}]),
+                {'robot_description': ParameterValue(
+                     LaunchConfiguration('robot_description'), value_type=str),
+                 'publish_clock': ParameterValue(
+                     LaunchConfiguration('publish_clock'), value_type=bool),
+                 'use_sim_time': ParameterValue(
+                     LaunchConfiguration('use_sim_time'), value_type=bool)}]),
+        Node(
+            package='robot_state_publisher', executable='robot_state_publisher', output='screen',
+            condition=IfCondition(LaunchConfiguration('rviz')),
+            namespace=LaunchConfiguration('namespace'),
+            parameters=[
+                {'robot_description': ParameterValue(
+                     LaunchConfiguration('robot_description'), value_type=str),
+                 'use_sim_time': ParameterValue(
+                     LaunchConfiguration('use_sim_time'), value_type=bool)}]),
+        Node(
+            package='rviz2', executable='rviz2', output='screen',
+            condition=IfCondition(LaunchConfiguration('rviz')),
+            namespace=LaunchConfiguration('namespace'),
+            arguments=['-d', PathJoinSubstitution(
+                [FindPackageShare('multibody_ros'), 'config', 'multibody.rviz'])],
+            parameters=[
+                {'use_sim_time': ParameterValue(
+                     LaunchConfiguration('use_sim_time'), value_type=bool)}]),
     ])

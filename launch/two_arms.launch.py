@@ -18,6 +18,7 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 
@@ -28,14 +29,25 @@ def generate_launch_description():
         DeclareLaunchArgument(
             'right', default_value='right', description='namespace of the second arm'),
         DeclareLaunchArgument(
+            'robot', default_value='arm7',
+            choices=['arm6', 'arm7', 'cartesian_arm', 'geared_arm', 'planar_2r'],
+            description='robot of this package, from which params_file comes'),
+        DeclareLaunchArgument(
             'params_file',
-            default_value=PathJoinSubstitution(
-                [FindPackageShare('multibody_ros'), 'config', 'arm7.yaml']),
+            default_value=[PathJoinSubstitution(
+                [FindPackageShare('multibody_ros'), 'config', LaunchConfiguration('robot')]),
+                '.yaml'],
             description='YAML file with the parameters of the nodes of both arms'),
+        DeclareLaunchArgument(
+            'use_sim_time', default_value='false',
+            description='whether the nodes take the time from a /clock of somebody else'),
         *(Node(
             package='multibody_ros', executable=executable, output='screen',
             namespace=LaunchConfiguration(side),
-            parameters=[LaunchConfiguration('params_file')])
+            parameters=[
+                LaunchConfiguration('params_file'),
+                {'use_sim_time': ParameterValue(
+                     LaunchConfiguration('use_sim_time'), value_type=bool)}])
           for side in ('left', 'right')
           for executable in ('simulator', 'computed_torque_controller')),
     ])

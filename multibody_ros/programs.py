@@ -66,7 +66,7 @@ TREE: dict[str, tuple[Callable[..., Any], str, str]] = {
     'inverse_dynamics': (rnea.inverse_dynamics, 'q v a', 'nv'),
     'forward_dynamics': (forward.guarded_dynamics, 'q v tau', 'nv'),
     'bias_torque': (rnea.bias, 'q v', 'nv'),
-    'gravity_torque': (rnea.gravity, 'q', 'nv'),
+    'gravity_torque': (crba.gravity, 'q', 'nv'),
     'mass_matrix': (crba.mass_matrix, 'q', 'nv nv'),
     'coriolis_matrix': (coriolis.coriolis_matrix, 'q v', 'nv nv'),
     'kinetic_energy': (energy.kinetic_energy, 'q v', ''),

@@ -23,7 +23,7 @@ import sys
 import llvmlite
 import llvmlite.binding as llvm
 from multibody_ros import load_urdf
-from multibody_ros.compiler import cache, entry, kernel as kernel_module
+from multibody_ros.compiler import cache, kernel as kernel_module, layout
 from multibody_ros.compiler.kernel import Kernel
 from multibody_ros.compiler.program import Input, Output, Program
 import numpy as np
@@ -362,7 +362,7 @@ def test_the_name_depends_on_all_that_decides_the_code(monkeypatch):
         patch.setattr(sys.implementation, 'cache_tag', 'cpython-399')
         variants.append(keys())
     with monkeypatch.context() as patch:
-        patch.setattr(entry, 'AVAILABLE', not entry.AVAILABLE)
+        patch.setattr(layout, 'AVAILABLE', not layout.AVAILABLE)
         variants.append(keys())
     everything = [key for pair in [seen, *variants] for key in pair]
     assert len(set(everything)) == len(everything)

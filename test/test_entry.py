@@ -27,13 +27,13 @@ from types import SimpleNamespace
 from typing import NamedTuple
 import weakref
 
-from multibody_ros.compiler import entry
+from multibody_ros.compiler import entry, layout
 from multibody_ros.compiler.kernel import by_last_argument, Kernel
 from multibody_ros.compiler.program import Input, Output, Program
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.skipif(not entry.AVAILABLE, reason='not on this Python')
+pytestmark = pytest.mark.skipif(not layout.AVAILABLE, reason='not on this Python')
 
 X = np.array([1.0, 2.0, 3.0])
 Y = np.array([10.0, 20.0])
@@ -303,6 +303,39 @@ def test_named_tuples_share_nothing():
     del first, second
     function(3.0 * X)
     assert vector.tolist() == [6.0, 7.0, 8.0]
+
+
+def test_a_number_kept_is_not_changed_by_later_calls():
+    function = several()
+    numbers = [function(k * X).number for k in range(1, 20)]
+    assert numbers == [5.0 * k for k in range(1, 20)]
+
+
+def test_named_tuples_kept_are_not_changed_by_later_calls():
+    function = several()
+    kept = [function(k * X) for k in range(1, 20)]
+    assert [result.number for result in kept] == [5.0 * k for k in range(1, 20)]
+    assert [result.vector[0] for result in kept] == [k + 5.0 for k in range(1, 20)]
+    # a hash of the items would be out of date in a tuple used again
+    assert len({id(result) for result in kept}) == 19
+
+
+@pytest.mark.parametrize('held', ['whole', 'unpacked'])
+def test_two_named_tuples_take_turns(held):
+    function = several()
+    kept = [function(X) for _ in range(3)]      # what is held for good does not stand in the way
+    addresses = []
+    for k in range(1, 50):
+        if held == 'whole':
+            result = function(k * X)
+            matrix = result.matrix
+        else:
+            matrix, number, vector = function(k * X)
+            assert [number, *vector] == [5.0 * k, *(k * X + 5.0)]
+        addresses.append(matrix.ctypes.data)
+        assert matrix[0].tolist() == (k * X).tolist()
+    assert len(set(addresses[4:])) == 2
+    assert kept[2].number == 5.0
 
 
 CHANGES = {
@@ -658,7 +691,7 @@ def test_the_interpreter_ends_quietly():
 
 
 def test_without_fields_to_read_python_answers(monkeypatch):
-    monkeypatch.setattr(entry, 'AVAILABLE', False)
+    monkeypatch.setattr(layout, 'AVAILABLE', False)
     kernel = Kernel(VECTOR, b'test_entry')
     assert kernel.python_function(slow) is slow
     assert kernel.run([X, Y], None)[0][0].tolist() == [12.0, 40.0, 3.0]

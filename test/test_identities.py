@@ -93,7 +93,7 @@ def test_mass_matrix_is_positive_definite_and_shares_its_halves(case):
 def test_coriolis_matrix_gives_the_bias(case):
     C = np.reshape(coriolis.coriolis_matrix(*case.robot, case.q, case.v), (case.tree.nv,) * 2)
     bias = rnea.bias(*case.robot, case.q, case.v)
-    close(C @ case.v + rnea.gravity(*case.robot, case.q), bias)
+    close(C @ case.v + crba.gravity(*case.robot, case.q), bias)
 
 
 def test_mass_rate_less_twice_coriolis_is_skew(case):
@@ -117,7 +117,7 @@ def test_gravity_is_the_gradient_of_potential_energy(case):
     for k in range(case.tree.nv):
         unit = [float(i == k) for i in range(case.tree.nv)]
         gradient += stepped_derivatives([energy.potential_energy(*case.robot, case.along(unit))])
-    close(rnea.gravity(*case.robot, case.q), gradient)
+    close(crba.gravity(*case.robot, case.q), gradient)
 
 
 def test_momentum_changes_by_weight_wrench_and_the_ground(case):
@@ -226,7 +226,7 @@ def operational(case, q, v):
     A, response = cartesian.mobility(factors, J)
     Mx = cartesian.symmetric_inverse(A)
     C = coriolis.coriolis_matrix(*case.robot, q, v)
-    g = rnea.gravity(*case.robot, q)
+    g = crba.gravity(*case.robot, q)
     return A, Mx, *cartesian.cartesian_terms(C, g, J_dot, response, Mx), J, J_dot
 
 
@@ -241,7 +241,7 @@ def test_operational_space_terms_meet_their_definition(seed):
     close(Mx @ A, np.eye(6), tolerance)
     close(J @ J_bar, np.eye(6), tolerance)
     close(Cx, J_bar.T @ C @ J_bar - Mx @ J_dot @ J_bar, tolerance)
-    close(gx, J_bar.T @ rnea.gravity(*case.robot, case.q), tolerance)
+    close(gx, J_bar.T @ crba.gravity(*case.robot, case.q), tolerance)
 
 
 @pytest.mark.parametrize('seed', range(4))

@@ -244,6 +244,22 @@ def test_batch_equals_state_bit_for_bit(width, fused):
                 assert same_bits(a, b), (sizes, outputs, rows)
 
 
+@FUSED
+@pytest.mark.parametrize('count, runs', [(1, 1), (2, 1), (7, 1), (8, 1), (9, 2), (20, 3)])
+def test_sines_of_inputs_are_computed_side_by_side(count, runs, fused):
+    """One run through the polynomials serves eight angles; lanes and batches give the same."""
+    program = Program('angles', (Input('x', count), Input('y', 1)), (Output('z', (2 * count,)),),
+                      lambda x, y: [f(a) * y[0] + cos(2.0 * y[0]) for a in x for f in (sin, cos)])
+    rng = np.random.default_rng(count)
+    x, y = rng.normal(scale=10.0, size=(16, count)), rng.normal(size=(16, 1))
+    [one], _ = Compiled(program, fused)(x, y)
+    [many], _ = Compiled(program, fused, 8)(x, y)
+    assert same_bits(one, many)
+    np.testing.assert_allclose(one[:, 1::2], np.cos(x) * y + np.cos(2.0 * y), rtol=0, atol=1e-14)
+    # a quadrant is looked up for every run, one of them for the angle that is no input
+    assert state_text(program, fused).count('= trunc ') == runs + 1
+
+
 @pytest.mark.parametrize('sizes, outputs', [((3,), (2, 5)), ((8, 8), (8,)), ((11, 1), (17,))])
 def test_kernel_gives_the_same_for_a_batch_and_for_its_rows(sizes, outputs):
     rng = np.random.default_rng(3)

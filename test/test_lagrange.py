@@ -47,7 +47,7 @@ def test_inverse_dynamics(case):
 
 def test_gravity(case):
     _, tree, parameters, q, _, _, lagrange = case
-    close(rnea.gravity(tree, parameters, q), lagrange.gravity())
+    close(crba.gravity(tree, parameters, q), lagrange.gravity())
 
 
 def test_mass_matrix(case):

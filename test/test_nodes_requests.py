@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from geometry_msgs.msg import WrenchStamped
 from multibody_ros.control import Torque
-from multibody_ros.nodes.follow_action import verdict
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -185,12 +184,3 @@ def test_joint_controller_goes_to_the_target(loop, law):
     publisher = loop.talk(JointTrajectory, 'joint_controller/joint_trajectory')
     loop.request(publisher, trajectory(0.0, 2, START + 0.2), 'joint_controller')
     loop.advance(3.0).assert_near(START + 0.2, 0.05)
-
-
-def test_verdict_on_a_goal():
-    assert verdict(1.0, 2.0, 0.5, 0.01, 1.0, '') is None
-    assert verdict(2.5, 2.0, 0.005, 0.01, 1.0, '')[0] == 0
-    assert verdict(2.5, 2.0, 0.5, 0.01, 1.0, '') is None
-    assert verdict(3.5, 2.0, 0.5, 0.01, 1.0, '') == (
-        -5, 'error 0.5 is still above 0.01 1 s after the end')
-    assert verdict(1.0, 2.0, 0.0, 0.01, 1.0, 'held fast') == (-5, 'held fast')

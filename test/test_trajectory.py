@@ -285,5 +285,6 @@ def test_chirp_sweeps_its_frequencies():
 
 def test_all_are_found_in_one_place():
     for name in ('JointTrajectory', 'PointToPoint', 'PoseTrajectory', 'ArcTrajectory',
-                 'SineTrajectory', 'ChirpTrajectory', 'minimum_jerk'):
+                 'SineTrajectory', 'ChirpTrajectory', 'minimum_jerk', 'TwistTrajectory',
+                 'toward_pose', 'along_twist'):
         assert hasattr(mb.trajectory, name)

@@ -84,7 +84,7 @@ def test_planar_2r():
                                [[h * v[1], h * (v[0] + v[1])], [-h * v[0], 0.0]],
                                rtol=1e-13, atol=1e-15)
     g2 = m2 * G * r2 * cos(q[0] + q[1])
-    np.testing.assert_allclose(rnea.gravity(tree, parameters, q),
+    np.testing.assert_allclose(crba.gravity(tree, parameters, q),
                                [(m1 * r1 + m2 * l1) * G * cos(q[0]) + g2, g2], rtol=1e-14)
 
 

@@ -84,8 +84,8 @@ def python_function(program: Program, library: Library, slow: Callable, shared: 
             return slow(*values, **named)
     else:
         answer = slow
-    # arrays to use again: numpy releases what it finds in an array of objects, null or not
-    old = np.empty(2 * len(program.outputs), dtype=object)
+    # results to use again: numpy releases what it finds in an array of objects, null or not
+    old = np.empty(2, dtype=object)
     ctypes.memset(old.ctypes.data, 0, old.nbytes)
     address = {'ndarray': id(np.ndarray), 'float64': id(np.dtype(float)), 'slow': id(answer),
                'vectorcall': vectorcall(answer), 'result': id(result), 'old': old.ctypes.data,

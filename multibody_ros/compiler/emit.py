@@ -166,6 +166,9 @@ class Emitter:
         name = self.name(vector)
         if isinstance(name, tuple):
             return name[lane]
+        if self.plan.widths[vector] <= 4:
+            body = self.body.side_by_side(self.plan.widths[vector])
+            return body(f'extractelement {body.types.double} {name}, i32 {lane}')
         if vector not in self._in_memory:
             body = self.body.side_by_side(self.plan.widths[vector])
             self._in_memory[vector] = body(f'alloca {body.types.double}, align 64')

@@ -247,24 +247,22 @@ class Expression:
 class Recording:
     """The operations that lead from inputs to outputs, and nothing else."""
 
-    def __init__(self, tape: Tape, outputs: Sequence[Expression]) -> None:
-        """Keep the operations of `tape` that `outputs` depend on, in order."""
-        operations = tape.operations
+    def __init__(self, operations: Sequence[tuple], outputs: Sequence[int]) -> None:
+        """Keep those of `operations` that `outputs`, positions among them, depend on, in order."""
         needed = bytearray(len(operations))
-        stack = [output.index for output in outputs]
+        stack = list(outputs)
         while stack:
             i = stack.pop()
             if not needed[i]:
                 needed[i] = 1
                 stack.extend(arguments(operations[i]))
-        place = {}
+        place: dict[int, int] = {}
         self.operations: list[tuple] = []
         for i, operation in enumerate(operations):
             if needed[i]:
                 place[i] = len(self.operations)
-                used = [place[k] for k in arguments(operation)]
-                self.operations.append((operation[0], *used, *operation[1 + len(used):]))
-        self.outputs = [place[output.index] for output in outputs]
+                self.operations.append(referring(operation, place.__getitem__))
+        self.outputs = [place[i] for i in outputs]
 
     def count(self) -> dict[str, int]:
         """Return how often each operation occurs."""
@@ -277,6 +275,12 @@ class Recording:
 def arguments(operation: tuple) -> tuple:
     """Return the positions an operation refers to."""
     return operation[1:{'input': 1, 'constant': 1, 'lane': 2}.get(operation[0])]
+
+
+def referring(operation: tuple, place: Callable[[int], int]) -> tuple:
+    """Return an operation whose arguments have moved to other positions."""
+    used = [place(k) for k in arguments(operation)]
+    return (operation[0], *used, *operation[1 + len(used):])
 
 
 def flatten(nested) -> list:
@@ -295,4 +299,5 @@ def record(function: Callable, sizes: Sequence[int]) -> Recording:
     """
     tape = Tape()
     inputs = [[tape.write('input', k, i) for i in range(size)] for k, size in enumerate(sizes)]
-    return Recording(tape, [tape.lift(scalar) for scalar in flatten(function(*inputs))])
+    outputs = [tape.lift(scalar).index for scalar in flatten(function(*inputs))]
+    return Recording(tape.operations, outputs)

@@ -29,11 +29,13 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from . import cache as files
-from . import entry
+from . import layout
 from .callable import python_function
+from .entry import entry_text
 from .llvm import compile_text, fused, identity, Library, vector_width
 from .lookup import lookup_function, lookup_text
 from .program import batch_text, Program, state_text
+from .spare import Spare
 
 #: rows a thread should have at least, so that starting it pays
 ROWS_PER_THREAD = 1024
@@ -61,7 +63,7 @@ def _source() -> bytes:
 
 def _python() -> bytes:
     """Name what the entry function's text depends on: the interpreter's objects."""
-    return f'{sys.implementation.cache_tag} {entry.AVAILABLE}'.encode()
+    return f'{sys.implementation.cache_tag} {layout.AVAILABLE}'.encode()
 
 
 @cache
@@ -88,7 +90,7 @@ def _lookup() -> Library:
 
 def by_last_argument(name: str, table: dict[str, Any], slow: Callable) -> Callable:
     """Return the quickest callable for a table of functions; `slow` answers all it does not."""
-    return lookup_function(name, _lookup(), table, slow) if entry.AVAILABLE else slow
+    return lookup_function(name, _lookup(), table, slow) if layout.AVAILABLE else slow
 
 
 class Kernel:
@@ -113,6 +115,7 @@ class Kernel:
         self._lock = threading.Lock()
         self._loaded: dict[str, Library] = {}
         self._functions: dict[str, Callable] = {}
+        self._spare = [Spare() for _ in program.outputs]
 
     def _library(self, kind: str) -> Library:
         """Return the code of one kind ('state' or 'batch'): from memory, disk or the compiler."""
@@ -129,7 +132,7 @@ class Kernel:
         if kind == 'batch':
             return batch_text(self.program, fused(), vector_width())
         text = state_text(self.program, fused())
-        return text + entry.entry_text(self.program) if entry.AVAILABLE else text
+        return text + entry_text(self.program) if layout.AVAILABLE else text
 
     def _function(self, kind: str) -> Callable:
         if kind not in self._functions:
@@ -141,7 +144,7 @@ class Kernel:
 
     def python_function(self, slow: Callable) -> Callable:
         """Return the quickest callable for one state; `slow` answers all it does not."""
-        if not entry.AVAILABLE:
+        if not layout.AVAILABLE:
             return slow
         return python_function(
             self.program, self._library('state'), slow, self.shared, self.result)
@@ -152,18 +155,25 @@ class Kernel:
 
         Returns the outputs, and whether all of them are good.
         """
-        head = () if rows is None else (rows,)
-        outputs = [np.empty(head + output.shape) for output in self.program.outputs]
         given = iter(inputs)
         shared = iter(self.shared)
         arrays = [next(shared) if x.shared else next(given) for x in self.program.inputs]
-        arrays += outputs
-        addresses = [entry.address(array) for array in arrays]
         if rows is None:
+            outputs = [np.empty(output.shape) for output in self.program.outputs]
+            addresses = [layout.address(array) for array in (*arrays, *outputs)]
             return outputs, self._function('state')(*addresses) == 0.0
+        outputs = [spare.array((rows, *output.shape))
+                   for spare, output in zip(self._spare, self.program.outputs)]
+        good = self._run_rows([layout.address(array) for array in (*arrays, *outputs)], rows)
+        for spare, output in zip(self._spare, outputs):
+            spare.keep(output)
+        return outputs, good
+
+    def _run_rows(self, addresses: list[int], rows: int) -> bool:
+        """Run on rows of arrays, a vector full at a time, in as many threads as are wanted."""
         count = max(1, min(_threads, rows // ROWS_PER_THREAD))
         if count == 1 and rows >= vector_width():
-            return outputs, self._function('batch')(rows, *addresses) == 0.0
+            return self._function('batch')(rows, *addresses) == 0.0
         strides = [0 if x.shared else 8 * x.size for x in self.program.inputs]
         strides += [8 * x.size for x in self.program.outputs]
 
@@ -173,15 +183,16 @@ class Kernel:
         if rows < vector_width():
             state = self._function('state')
             statuses = [state(*from_row(row)) for row in range(rows)]
-            return outputs, not any(statuses)
+            return not any(statuses)
         batch = self._function('batch')
 
         def part(first: int, last: int) -> float:
             return batch(last - first, *from_row(first))
 
         bounds = [rows * k // count for k in range(count + 1)]
+        # all of them: the arrays are not to be left while a thread still writes
         statuses = list(_pool(os.getpid()).map(part, bounds[:-1], bounds[1:]))
-        return outputs, not any(statuses)
+        return not any(statuses)
 
     def pack(self, outputs: list[Any]) -> Any:
         """Return the outputs as the caller sees them."""

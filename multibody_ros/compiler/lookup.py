@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .callable import emitted_function, exported, vectorcall
-from .entry import DATA, TYPE
+from .layout import DATA, TYPE
 from .llvm import Library
 
 _SLOTS = ('table', 'str', 'slow', 'vectorcall', 'PyDict_GetItemWithError', 'PyObject_Vectorcall',

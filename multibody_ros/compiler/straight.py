@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import Any, TYPE_CHECKING
 
+from .angles import with_angles_side_by_side
 from .body import Body
 from .emit import Emitter, Plan
 from .memory import Block, OneState
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 def function_text(name: str, memory: OneState, part: int) -> tuple[str, set[str]]:
     """Write a program as a function, in parts of `part` operations; and what it declares."""
     program, types = memory.program, memory.types
-    plan = Plan(program.record())
+    recording = program.record()
+    if types.width == 1:
+        recording = with_angles_side_by_side(recording)
+    plan = Plan(recording)
     body = Body(types)
     totals = [] if memory.late else _totals(program, body)
     order = [i for i, operation in enumerate(plan.operations)

@@ -52,7 +52,7 @@ class State:
     @cached_property
     def gravity(self) -> Vector:
         """The torques g(q) that hold the robot at rest."""
-        return rnea.gravity(self.tree, self._parameters, self.q)
+        return crba.gravity(self.tree, self._parameters, self.q)
 
     @cached_property
     def coriolis(self) -> Vector:

@@ -22,12 +22,11 @@ not exist: `mobility` and `cartesian_terms` are separate so that a damped invers
 
 import math
 
-from .coriolis import coriolis_matrix
-from .crba import mass_matrix
+from .coriolis import mass_and_coriolis
+from .crba import gravity
 from .forward import definiteness
 from .kinematics import jacobian, jacobian_dot
 from .ltdl import coordinate_parents, factorised, solved_lower, solved_transposed
-from .rnea import gravity
 from ..compiler.functions import lane, side_by_side, sqrt, where
 
 #: the singularity measure below which the inverse of A is damped
@@ -36,14 +35,16 @@ DAMPED_BELOW = 1e-6
 
 def cartesian_dynamics(tree, parameters, q, v, frame):
     """Return Mx, Cx, gx, J, J', Jbar, the singularity; last, positive where all is regular."""
-    M = mass_matrix(tree, parameters, q)
+    M, C = mass_and_coriolis(tree, parameters, q, v)
     factors = factorised(M, coordinate_parents(tree))
     J, J_dot = jacobian(tree, q, frame), jacobian_dot(tree, q, v, frame)
     A, response = mobility(factors, J)
     Mx = symmetric_inverse(A)
-    C, g = coriolis_matrix(tree, parameters, q, v), gravity(tree, parameters, q)
+    g = gravity(tree, parameters, q)
     measure = singularity(A, Mx)
-    regular = where(DAMPED_BELOW, measure, definiteness(M, factors), -1.0)
+    # joints that have no part in the motion of the frame are left out
+    involved = [k for k, column in enumerate(zip(*response)) if column != (0.0,) * len(J)]
+    regular = where(DAMPED_BELOW, measure, definiteness(M, factors, involved), -1.0)
     Cx, gx, J_bar = cartesian_terms(C, g, J_dot, response, Mx)
     return Mx, Cx, gx, J, J_dot, J_bar, measure, regular
 
@@ -62,22 +63,25 @@ def mobility(factors, J):
 def symmetric_inverse(A):
     """Return the inverse of a positive definite matrix through A = L D L^T."""
     n = len(A)
-    H = _rows(A)
-    G = [side_by_side([1.0 if i == j else 0.0 for j in range(n)]) for i in range(n)]
+    H = [list(row) for row in A]
+    G = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     inverse = [0.0] * n
     # Gauss without pivoting on [A, 1]: leaves the pivots D on the diagonal and G = L^-1
     for k in range(n):
-        pivot = lane(H[k], k)
+        pivot = H[k][k]
         # a direction the frame can never move in: no inverse, whatever the state
         lost = isinstance(pivot, float) and pivot <= 0.0
         inverse[k] = math.nan if lost else 1.0 / pivot
         for i in range(k + 1, n):
-            element = lane(H[k], i) * inverse[k]
-            H[i] = H[i] - element * H[k]
-            G[i] = G[i] - element * G[k]
+            element = H[i][k] * inverse[k]
+            for j in range(k + 1, i + 1):
+                H[i][j] = H[i][j] - element * H[j][k]
+            for j in range(k + 1):
+                G[i][j] = G[i][j] - element * G[k][j]
     # A^-1 = G^T D^-1 G with G lower triangular: the rows of D^-1/2 G above i have nothing there
-    root = [sqrt(d) * row for d, row in zip(inverse, G)]
-    return _elements([_dot([lane(row, i) for row in root[i:]], root[i:]) for i in range(n)], n)
+    root = [[sqrt(d) * x for x in row] for d, row in zip(inverse, G)]
+    rows = _rows(root)
+    return _elements([_dot([row[i] for row in root[i:]], rows[i:]) for i in range(n)], n)
 
 
 def singularity(A, Mx):

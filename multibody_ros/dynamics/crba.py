@@ -12,37 +12,45 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Mass matrix: composite rigid bodies (Featherstone 2008, table 6.2) in body axes."""
+"""Mass matrix and weight: composite rigid bodies (Featherstone 2008, table 6.2) in body axes."""
 
 from .kinematics import local_placements, motion_axes
 from .rnea import wrench_in_parent
-from .spatial import add, dot, inertia_of, momentum_of, scale, turned, turned_symmetric
+from .spatial import (
+    add, cross, dot, inertia_of, momentum_of, scale, turned, turned_back, turned_symmetric,
+)
 
 
 def mass_matrix(tree, parameters, q):
     """Return M(q), nv x nv; entries between unrelated branches are the float 0.0."""
     places = local_placements(tree, q)
     composites = composite_inertias(tree, parameters, places)
-    M = [[0.0] * tree.nv for _ in range(tree.nv)]
-    for k, rotor in enumerate(tree.rotor):
-        M[k][k] = rotor
+    M = no_mass(tree)
     for i, body in enumerate(tree.bodies):
         own = motion_axes(body)
         for k, linear, angular in own:
             wrench = momentum_of(composites[i], linear, angular)
             for row in own:
                 if row[0] <= k:
-                    _accumulate(M, row, k, wrench, same=True)
+                    accumulate(M, row, k, wrench, same=True)
             j = i
             while tree.bodies[j].parent >= 0:
                 wrench = wrench_in_parent(places[j], *wrench)
                 j = tree.bodies[j].parent
                 for row in motion_axes(tree.bodies[j]):
-                    _accumulate(M, row, k, wrench)
+                    accumulate(M, row, k, wrench)
     return M
 
 
-def _accumulate(M, row, k, wrench, same=False):
+def no_mass(tree):
+    """Return the mass matrix of the rotors alone."""
+    M = [[0.0] * tree.nv for _ in range(tree.nv)]
+    for k, rotor in enumerate(tree.rotor):
+        M[k][k] = rotor
+    return M
+
+
+def accumulate(M, row, k, wrench, same=False):
     j, linear, angular = row
     element = dot(linear, wrench[0]) + dot(angular, wrench[1])
     M[j][k] = M[j][k] + element
@@ -51,6 +59,20 @@ def _accumulate(M, row, k, wrench, same=False):
     elif not same:
         # a follower and the joint it mimics on one path: both halves meet on the diagonal
         M[k][k] = M[k][k] + element
+
+
+def gravity(tree, parameters, q):
+    """Return g(q), the forces that hold the robot at rest: each joint carries all behind it."""
+    places = local_placements(tree, q)
+    composites = composite_inertias(tree, parameters, places)
+    field = {-1: tree.gravity}
+    g = [0.0] * tree.nv
+    for i, body in enumerate(tree.bodies):
+        field[i] = turned_back(places[i][0], field[body.parent])
+        m, h, _ = inertia_of(composites[i])
+        for k, linear, angular in motion_axes(body):
+            g[k] = g[k] - (dot(linear, scale(m, field[i])) + dot(angular, cross(h, field[i])))
+    return g
 
 
 def composite_inertias(tree, parameters, places):

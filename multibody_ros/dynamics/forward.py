@@ -51,11 +51,15 @@ def factorised_dynamics(tree, parameters, q, v, tau, wrenches=None):
     return solved(factors, [t - b for t, b in zip(tau, held)]), definiteness(M, factors)
 
 
-def definiteness(M, factors):
-    """Return a number that is positive where M is positive definite beyond rounding errors."""
+def definiteness(M, factors, coordinates=None):
+    """
+    Return a number that is positive where M is positive definite beyond rounding errors.
+
+    Only the pivots of `coordinates` are looked at, by default all.
+    """
     total = 0.0
-    for k, inverse in enumerate(factors[1]):
-        ratio = M[k][k] * inverse
+    for k in range(len(M)) if coordinates is None else coordinates:
+        ratio = M[k][k] * factors[1][k]
         total = total + where(0.0, ratio, ratio, math.nan)
     return where(total, 1.0 / SINGULAR, 1.0, -1.0)
 

@@ -134,55 +134,55 @@ def velocity(tree, q, v, frame):
 
 def jacobian(tree, q, frame):
     """Return the 6 x nv matrix J with velocity(frame) = J v."""
-    places = placements(tree, q, path(tree, frame.body))
-    R, p = places[frame.body]
-    p_WF = add(p, apply(R, frame.p))
     J = [[0.0] * 6 for _ in range(tree.nv)]
-    for i in path(tree, frame.body):
-        R, p = places[i]
-        for k, linear, angular in motion_axes(tree.bodies[i]):
-            s = apply(R, angular)
-            _accumulate(J[k], add(apply(R, linear), cross(s, sub(p_WF, p))), s)
+    for columns in jacobian_columns(tree, q, frame).values():
+        for k, linear, angular in columns:
+            _accumulate(J[k], linear, angular)
     return _rows(J, 6)
 
 
-def jacobian_dot(tree, q, v, frame):
-    """Return the time derivative of `jacobian` along v."""
-    on_path = path(tree, frame.body)
-    places = placements(tree, q, on_path)
-    motions = _world_velocities(tree, places, v, on_path)
+def jacobian_columns(tree, q, frame):
+    """Return {body index: [(index in v, linear, angular)]} of the bodies that carry the frame."""
+    places = placements(tree, q, path(tree, frame.body))
     R, p = places[frame.body]
-    arm = apply(R, frame.p)
-    p_WF = add(p, arm)
-    v_F, w_F = motions[frame.body]
-    v_F = add(v_F, cross(w_F, arm))
-    J_dot = [[0.0] * 6 for _ in range(tree.nv)]
-    for i in on_path:
-        body = tree.bodies[i]
+    p_WF = add(p, apply(R, frame.p))
+    columns = {}
+    for i in path(tree, frame.body):
         R, p = places[i]
-        # the axis of a joint with one freedom also rides on the parent, which moves more simply
-        w = motions[i if body.kind == 'floating' else body.parent][1]
-        for k, linear, angular in motion_axes(body):
+        columns[i] = []
+        for k, linear, angular in motion_axes(tree.bodies[i]):
             s = apply(R, angular)
-            s_dot = cross(w, s)
-            linear_dot = add(cross(w, apply(R, linear)),
-                             add(cross(s_dot, sub(p_WF, p)), cross(s, sub(v_F, motions[i][0]))))
-            _accumulate(J_dot[k], linear_dot, s_dot)
+            columns[i].append((k, add(apply(R, linear), cross(s, sub(p_WF, p))), s))
+    return columns
+
+
+def jacobian_dot(tree, q, v, frame):
+    """
+    Return the time derivative of `jacobian` along v.
+
+    A column rides on a body that turns by w, but is taken at the frame's origin, which moves on
+    from that body's point there by `ahead`: what the joints between the body and the frame do.
+    """
+    columns = jacobian_columns(tree, q, frame)
+    riding = {}
+    w = ZERO
+    for i in columns:
+        before = w
+        for k, _, s in columns[i]:
+            w = add(w, scale(v[k], s))
+        # the axis of a joint with one freedom rides on the parent, too, which moves more simply
+        riding[i] = w if tree.bodies[i].kind == 'floating' else before
+    J_dot = [[0.0] * 6 for _ in range(tree.nv)]
+    ahead = ZERO
+    for i in reversed(columns):
+        before = ahead
+        for k, linear, _ in columns[i]:
+            ahead = add(ahead, scale(v[k], linear))
+        moved = before if tree.bodies[i].kind == 'floating' else ahead
+        for k, linear, s in columns[i]:
+            _accumulate(J_dot[k], add(cross(riding[i], linear), cross(s, moved)),
+                        cross(riding[i], s))
     return _rows(J_dot, 6)
-
-
-def _world_velocities(tree, places, v, indices):
-    """Return {body index: (linear, angular)}, of the body origin, in world axes."""
-    velocities = {-1: (ZERO, ZERO)}
-    for i in indices:
-        body = tree.bodies[i]
-        R, p = places[i]
-        linear, angular = velocities[body.parent]
-        linear_joint, angular_joint = joint_motion(body, v)
-        linear = add(linear, cross(angular, sub(p, places[body.parent][1])))
-        velocities[i] = (add(linear, apply(R, linear_joint)),
-                         add(angular, apply(R, angular_joint)))
-    return velocities
 
 
 def _accumulate(column, linear, angular):

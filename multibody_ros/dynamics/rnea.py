@@ -46,11 +46,6 @@ def bias(tree, parameters, q, v, wrenches=None):
     return inverse_dynamics(tree, parameters, q, v, [0.0] * tree.nv, wrenches)
 
 
-def gravity(tree, parameters, q):
-    """Return g(q): the forces that hold the robot at rest."""
-    return bias(tree, parameters, q, [0.0] * tree.nv)
-
-
 def joint_wrenches(tree, parameters, q, v, a, wrenches=None):
     """Force and torque every body gets from its parent, at its origin, in its axes."""
     places = local_placements(tree, q)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Control of one link in operational space as a node: target poses and wrenches."""
+"""Control of one link in operational space as a node: target poses, twists and wrenches."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from std_msgs.msg import Float64
 
 from .controller import Controller
 from .executor import run_node
-from .messages import MessageError, pose_matrix, pose_message, twist_message, wrench_vector
+from .messages import (
+    MessageError, pose_matrix, pose_message, twist_message, twist_vector, wrench_vector)
 from .observers import listened
 from .parameters import declare, declare_choice
 from .qos import TARGET
 from ..arguments import known
-from ..control import CartesianControl, CartesianImpedance, pose_error
+from ..control import CartesianControl, CartesianImpedance
 from ..control.rotation import log_rotation
-from ..control.trajectory import PoseTrajectory
-from ..control.trajectory.motion import PEAK_SPEED
+from ..control.trajectory import along_twist, MotionLimits, PoseTrajectory, toward_pose
 
 
 class CartesianController(Controller):
-    """Holds the pose it finds, then moves end_effector_frame to what comes on ~/target_pose."""
+    """Holds the pose it finds, then moves end_effector_frame by ~/target_pose or _twist."""
 
     def __init__(self) -> None:
         """Name the node."""
@@ -72,6 +72,7 @@ class CartesianController(Controller):
         self._twist = self.send(TwistStamped, '~/current_twist')
         self._margin = self.send(Float64, '~/singularity_margin')
         self.receive(PoseStamped, '~/target_pose', self._on_pose, TARGET)
+        self.receive(TwistStamped, '~/target_twist', self._on_twist, TARGET)
         self.receive(WrenchStamped, '~/target_wrench', self._on_wrench, TARGET)
         chosen = directions.split() if ' ' in directions else directions
         options: dict[str, Any] = {'posture': self.robot.neutral(), 'directions': chosen,
@@ -109,6 +110,14 @@ class CartesianController(Controller):
         declare(self, 'max_speed.linear', 0.25, 'peak speed in m/s', 1e-6, 100.0, changeable=True)
         declare(self, 'max_speed.angular', 1.0, 'peak turning speed in rad/s', 1e-6, 100.0,
                 changeable=True)
+        declare(self, 'max_acceleration.linear', 1.0, 'peak acceleration of targets in m/s^2',
+                1e-6, 1e4, changeable=True)
+        declare(self, 'max_acceleration.angular', 4.0,
+                'peak angular acceleration of targets in rad/s^2, a little more while the axis '
+                'of a turn changes', 1e-6, 1e4, changeable=True)
+        declare(self, 'twist_timeout', 0.25,
+                "seconds of the states' time after which a ~/target_twist that is not renewed "
+                'comes to rest', 0.001, 60.0, changeable=True)
 
     def tune(self, value: Callable[[str], Any]) -> None:
         """Take over gains and speeds."""
@@ -123,7 +132,9 @@ class CartesianController(Controller):
         self.law.posture_kp = value('nullspace.stiffness') * pulled
         self.law.posture_kd = value('nullspace.damping') * pulled
         self.law.damped_below = value('damped_below')
-        self._speeds = value('max_speed.linear'), value('max_speed.angular')
+        self._limits = MotionLimits(*(value(f'{what}.{part}') for what in (
+            'max_speed', 'max_acceleration') for part in ('linear', 'angular')))
+        self._twist_timeout = value('twist_timeout')
 
     def begin(self) -> None:
         """Hold the present pose, push no more."""
@@ -160,11 +171,15 @@ class CartesianController(Controller):
     def _on_pose(self, message: PoseStamped) -> None:
         self.beginning()
         T_WD = self._frame(message.header.frame_id) @ pose_matrix(message.pose)
-        start = self.law.trajectory.sample(self.t)[0]
-        way = pose_error(start, T_WD)
-        duration = PEAK_SPEED * max(float(np.linalg.norm(way[:3])) / self._speeds[0],
-                                    float(np.linalg.norm(way[3:])) / self._speeds[1])
-        self.law.trajectory = PoseTrajectory(start, T_WD, self.t, duration)
+        self.law.trajectory = toward_pose(self.law.trajectory, self.t, T_WD, self._limits)
+
+    def _on_twist(self, message: TwistStamped) -> None:
+        self.beginning()
+        R_WF = self._frame(message.header.frame_id)[:3, :3]
+        twist = twist_vector(message.twist)
+        self.law.trajectory = along_twist(
+            self.law.trajectory, self.t, np.concatenate([R_WF @ twist[:3], R_WF @ twist[3:]]),
+            self._twist_timeout, self._limits)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         self.beginning()

@@ -38,6 +38,7 @@ from .messages import JointMap, MessageError, nanoseconds
 from .parameters import declare, Tuning, undeclare
 from .payload import PayloadParameters
 from .qos import LATCHED, NEWEST, REQUEST, STREAM
+from .realtime import take_priority
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
@@ -54,6 +55,7 @@ class Controller(LifecycleNode):
     def __init__(self, name: str) -> None:
         """Declare the common parameters and, with autostart, start as soon as there is a robot."""
         super().__init__(name)
+        take_priority(self)
         declare_description(self)
         declare(self, 'state_timeout', 0.1,
                 'seconds without a state after which this is reported; more than that from stamp '

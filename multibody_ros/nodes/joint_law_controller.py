@@ -20,6 +20,7 @@ from typing import Any, Callable, Mapping
 
 from builtin_interfaces.msg import Time
 import numpy as np
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
@@ -93,8 +94,20 @@ class JointLawController(Controller):
             setattr(self.law, setting, [value(pattern.format(joint=joint))
                                         for joint in self.robot.joint_names])
 
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop answering, give up a goal."""
+        self._action.end('the controller was deactivated')
+        return super().on_deactivate(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop answering for good, give up a goal."""
+        if self.active:
+            self._action.end('the controller was shut down')
+        return super().on_shutdown(state)
+
     def begin(self) -> None:
         """Hold the present pose."""
+        self._action.end('the controller begins anew, at the pose it finds')
         self._take(JointTrajectory([0.0], [self.commanded.of(self.q)]))
 
     def follow(self, message: JointTrajectoryMessage) -> None:
@@ -121,7 +134,7 @@ class JointLawController(Controller):
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
         """Publish the reference the command was made for."""
-        self._action.watch()
+        self._action.watch(stamp)
         if listened(self._desired):
             q, v, _ = self._reference.sample(self.t)
             self._desired.publish(self.commanded.message(stamp, position=q, velocity=v,

@@ -195,6 +195,15 @@ def wrench_message(vector: np.ndarray) -> Wrench:
     return wrench
 
 
+def twist_vector(twist: Twist) -> np.ndarray:
+    """Return [linear; angular] of a message, every number finite."""
+    n, w = twist.linear, twist.angular
+    numbers = np.array([n.x, n.y, n.z, w.x, w.y, w.z])
+    if not np.isfinite(numbers).all():
+        raise MessageError(f'twist holds numbers that are not finite: {numbers.tolist()}')
+    return numbers
+
+
 def twist_message(R: np.ndarray, vector: np.ndarray) -> Twist:
     """Return [linear; angular] as a message, its axes turned by `R`."""
     twist = Twist()

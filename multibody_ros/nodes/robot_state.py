@@ -35,6 +35,7 @@ from .names import topic_tokens
 from .observers import listened
 from .parameters import declare
 from .qos import LATCHED, NEWEST, STREAM
+from .realtime import take_priority
 from ..arguments import known
 from ..control.rotation import log_rotation
 
@@ -45,6 +46,7 @@ class RobotState(Node):
     def __init__(self) -> None:
         """Take the robot of the parameters, or wait for the robot_description topic."""
         super().__init__('robot_state')
+        take_priority(self)
         declare_description(self)
         self._links = declare(self, 'links', '',
                               'links with spaces between; empty: the last one of the model'

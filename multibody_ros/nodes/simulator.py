@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import sys
+from time import time_ns
 from typing import Any, Callable
 
 from geometry_msgs.msg import WrenchStamped
@@ -38,6 +39,7 @@ from .parameters import declare, Tuning
 from .payload import PayloadParameters
 from .pushes import Pushes
 from .qos import DEEP, LATCHED, NEWEST, REQUEST, STREAM
+from .realtime import take_priority
 from .simulator_options import (
     declare_mechanism, declare_physics, declare_sensors, declare_start, FAULTS)
 from ..control import MechanismHold, SafeHold
@@ -62,6 +64,7 @@ class Simulator(Node):
     def __init__(self) -> None:
         """Declare parameters, load the robot, open the topics, start the clock."""
         super().__init__('simulator')
+        take_priority(self)
         declare_description(self)
         text = described_text(self)
         if not text:
@@ -85,7 +88,8 @@ class Simulator(Node):
         self.mode = self._start_mode()
         self.paused: bool = declare(self, 'start_paused', False,
                                     'start with the clock stopped, see ~/pause')
-        self._epoch = BEGINNING if self._lockstep else self.get_clock().now().nanoseconds
+        # not the node's clock: with use_sim_time that is the /clock made of these stamps
+        self._epoch = BEGINNING if self._lockstep else time_ns()
         self.ticks = 0
         self._open(text)
         self.pacing = (LockStep if self._lockstep else FreeRunning)(self)

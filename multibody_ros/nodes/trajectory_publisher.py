@@ -21,6 +21,8 @@ import sys
 from time import monotonic
 
 import rclpy
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
@@ -48,7 +50,8 @@ class TrajectoryPublisher(Node):
         self._began = monotonic()
         self._sent = False
         self.exit_status = 0
-        self.create_timer(0.2, self._look)
+        # of the wall: it must end even where use_sim_time is set and nobody publishes /clock
+        self.create_timer(0.2, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _look(self) -> None:
         if self._sent:

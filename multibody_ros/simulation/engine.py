@@ -30,7 +30,7 @@ from ..compiler.flow import Flow, If, Node, While
 from ..compiler.kernel import Kernel
 from ..compiler.machine import Machine
 from ..compiler.program import Input, Output, Program
-from ..dynamics import derivatives, energy, rnea
+from ..dynamics import crba, derivatives, energy, rnea
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -220,7 +220,7 @@ class Engine:
         moving = motion(self.buffers.tree, blocks, s, values, Q, V, m, u)
         q, v, motors = Q[:s.nq], V[:s.nv], [0.0] * len(s.elastic)
         bias = rnea.bias(tree, blocks, q, v) + motors
-        gravity = rnea.gravity(tree, blocks, q) + motors
+        gravity = crba.gravity(tree, blocks, q) + motors
         sprung = rnea.bias(tree, blocks, q, v, acting.at_frames) + motors
         pushed = rnea.bias(tree, blocks, q, v, acting.wrenches()) + motors
         springs = [x + y - z for x, y, z in zip(acting.springs, bias, sprung)]

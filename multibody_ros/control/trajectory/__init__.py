@@ -19,6 +19,9 @@ from .joint import JointTrajectory, spline_velocities
 from .motion import minimum_jerk, Trajectory
 from .point_to_point import PointToPoint
 from .pose import ArcTrajectory, PoseTrajectory
+from .target import (
+    along_twist, JoinedTrajectory, MotionLimits, toward_pose, TwistTrajectory)
 
-__all__ = ['ArcTrajectory', 'ChirpTrajectory', 'JointTrajectory', 'minimum_jerk', 'PointToPoint',
-           'PoseTrajectory', 'SineTrajectory', 'spline_velocities', 'Trajectory']
+__all__ = ['along_twist', 'ArcTrajectory', 'ChirpTrajectory', 'JoinedTrajectory',
+           'JointTrajectory', 'minimum_jerk', 'MotionLimits', 'PointToPoint', 'PoseTrajectory',
+           'SineTrajectory', 'spline_velocities', 'toward_pose', 'Trajectory', 'TwistTrajectory']
