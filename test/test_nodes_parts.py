@@ -21,6 +21,7 @@ from multibody_ros.nodes.joint_states import JointStates
 from multibody_ros.nodes.messages import JointMap, MessageError, nanoseconds, time_message
 import numpy as np
 import pytest
+from rcl_interfaces.srv import GetParameters
 from ros_loop import GRIPPER, JOINTS, START, trajectory, URDF
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -120,6 +121,18 @@ def test_joints_are_refused_with_the_choices(loop):
     loop.start(NODE, {'description_file': URDF, 'joints': ['joint1', 'elbow']})
     report = loop.wait(lambda: loop.last_health(f'/{NODE}').get('last rejection'), 'no report')
     assert "has no joint 'elbow', only: joint1, joint2" in report
+
+
+@pytest.mark.parametrize('given', [{}, {'joints': []}, {'joints': ['joint2', 'joint1']}])
+def test_joints_are_a_fixed_list(loop, given):
+    """They can be read, along with all other parameters, and not changed."""
+    loop.start(NODE, {'description_file': URDF, **given})
+    loop.wait(lambda: loop.last_health(f'/{NODE}').get('active') == 'True', 'does not start')
+    answer = loop.call(GetParameters, f'{NODE}/get_parameters', GetParameters.Request(
+        names=['joints', 'gains.joint1.p'])).values
+    assert answer[0].string_array_value == (given.get('joints') or [''])
+    assert answer[1].double_value == 100.0
+    assert 'read-only' in loop.set_parameters(NODE, joints=['joint3'])
 
 
 def test_tool_needs_all_joints_that_move_it(loop):

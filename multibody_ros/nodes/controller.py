@@ -22,7 +22,6 @@ from typing import Any, Callable
 from builtin_interfaces.msg import Time
 import numpy as np
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -35,7 +34,7 @@ from .guard import check_limits, declare_guard, safety, take_over_limits
 from .health import ERROR, Health, OK, WARN
 from .joint_states import JointStates
 from .messages import JointMap, MessageError, nanoseconds
-from .parameters import declare, Tuning, undeclare
+from .parameters import declare, declare_names, Tuning, undeclare
 from .payload import PayloadParameters
 from .qos import LATCHED, NEWEST, REQUEST, STREAM
 from .realtime import take_priority
@@ -67,10 +66,9 @@ class Controller(LifecycleNode):
             self, 'array_commands', False,
             "publish ~/commands as Float64MultiArray too, for ros2_control's "
             'forward_command_controller')
-        self._chosen: list[str] = declare(
-            self, 'joints', Parameter.Type.STRING_ARRAY,
-            'joints to command, in the order of ~/commands; empty: all that move. The others are '
-            'taken to be where joint_states saw them last') or []
+        self._chosen = declare_names(
+            self, 'joints', 'joints to command, in the order of ~/commands; empty: all that move. '
+            'The others are taken to be where joint_states saw them last')
         self.autostart = declare(self, 'autostart', True, 'configure and activate by itself')
         declare_guard(self)
         self._tuning = Tuning(self, self._check, self._take_over)

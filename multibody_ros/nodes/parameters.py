@@ -30,8 +30,7 @@ def declare(node: Node, name: str, default: Any, description: str, lower: float 
     """
     Declare a parameter and return its value; it is fixed unless `changeable`.
 
-    Its type is that of `default`; a number outside `lower` to `upper` is refused by rclpy. The
-    default may be a type alone, for lists that are empty: then it is not set and None.
+    Its type is that of `default`; a number outside `lower` to `upper` is refused by rclpy.
     """
     if node.has_parameter(name):
         return node.get_parameter(name).value
@@ -45,6 +44,22 @@ def declare(node: Node, name: str, default: Any, description: str, lower: float 
     value = node.declare_parameter(name, default, descriptor).value
     _check_finite(name, value)
     return value
+
+
+def declare_names(node: Node, name: str, description: str) -> list[str]:
+    """
+    Declare a fixed list of names, empty by default.
+
+    rclpy knows no type of an empty list and gives none of a node's parameters away as long as one
+    has no value: the empty list is [''] instead.
+    """
+    value = node.declare_parameter(name, [''], ParameterDescriptor(description=description)).value
+    if value is None:
+        # a file has set it to []
+        node.set_parameters([Parameter(name, value=[''])])
+    node.set_descriptor(name, ParameterDescriptor(
+        description=description, type=Parameter.Type.STRING_ARRAY.value, read_only=True))
+    return [entry for entry in value or [] if entry]
 
 
 def declare_choice(node: Node, name: str, default: str, description: str,
