@@ -27,6 +27,8 @@ from .model.model import ModelError
 
 Array = NDArray[np.float64]
 _FLOAT = np.dtype(np.float64)
+#: rad or m above which no angle or place can be told; sines are exact up to 1e6 (compiler.body)
+FAR = 1e9
 
 
 def vector(robot: str, name: str, value: ArrayLike, size: int, names: Sequence[str] = ()) -> Array:
@@ -57,11 +59,7 @@ def together(arrays: Sequence[Array]) -> tuple[list[Array], tuple[int, ...]]:
     shapes = [array.shape[:-1] for array in arrays]
     if len(set(shapes)) == 1 and len(shapes[0]) <= 1:
         return list(arrays), shapes[0]
-    try:
-        batch = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError('the batch axes do not fit together: '
-                         + ', '.join(map(str, shapes))) from None
+    batch = _common(shapes)
     if not batch:
         return list(arrays), batch
     rows = int(np.prod(batch))
@@ -69,16 +67,33 @@ def together(arrays: Sequence[Array]) -> tuple[list[Array], tuple[int, ...]]:
         rows, x.shape[-1]) for x in arrays], batch
 
 
+def per_row(name: str, value: ArrayLike, *arrays: Array) -> Array:
+    """Return one number, or as a column one for each row that `arrays` have together."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f'{name} must hold real numbers, not {_shown(value)}') from None
+    if not np.isfinite(array).all():
+        raise ValueError(f'{name} must be finite, not {_shown(value)}')
+    batch = _common([x.shape[:-1] for x in arrays])
+    if array.shape not in ((), batch, (*batch, 1)):
+        rows = f' or one a row, shape {batch}' if batch else ''
+        raise ValueError(f'{name} must be one number{rows}, not shape {array.shape}')
+    return array[..., None] if array.shape == batch else array
+
+
 def complain(robot: str, coordinates: Coordinates, inputs: Mapping[str, Array]) -> None:
-    """Raise ValueError for the first input that is not finite or holds no quaternion."""
+    """Raise ValueError for the first input not finite, far out, or without a quaternion."""
     for name, array in inputs.items():
         index = coordinates.q_index if array.shape[-1] == coordinates.nq and name[0] == 'q' \
             else coordinates.v_index
-        bad = np.argwhere(~np.isfinite(array))
+        bad = np.argwhere(~(np.abs(array) <= FAR if name[0] == 'q' else np.isfinite(array)))
         if len(bad):
             *row, column = (int(k) for k in bad[0])
-            raise ValueError(f'{name} is {array[tuple(bad[0])]} at {_joint(index, column)} of '
-                             f"robot '{robot}'{_of_row(row)}")
+            value = array[tuple(bad[0])]
+            reason = f', beyond {FAR:g} no pose can be told' if np.isfinite(value) else ''
+            raise ValueError(f'{name} is {value} at {_joint(index, column)} of '
+                             f"robot '{robot}'{_of_row(row)}{reason}")
         for place in coordinates.quaternions() if name[0] == 'q' else ():
             zero = np.argwhere(~array[..., place].any(axis=-1))
             if len(zero):
@@ -93,6 +108,14 @@ def known(robot: str, kind: str, name: object, names: Sequence[str]) -> str:
         raise ModelError(f"robot '{robot}' has no {kind} {name!r}, only: "
                          + choices(names, str(name)))
     return str(name)
+
+
+def _common(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError('the batch axes do not fit together: '
+                         + ', '.join(map(str, shapes))) from None
 
 
 def _joint(index: Mapping[str, slice], column: int) -> str:

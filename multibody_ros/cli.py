@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command line: `multibody check FILE`, `multibody demo`."""
+"""The command line: `multibody check`, `demo`, `simulate` and `bench`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ import argparse
 import os
 from pathlib import Path
 import sys
-from typing import Sequence
+from typing import Callable, Sequence
 
+from .commands.bench import add_bench_options, bench
+from .commands.simulate import add_simulate_options, simulate
 from .model.doctor import diagnose, unreadable
 from .model.document import read_source, SIZE_LIMIT
 from .model.model import ModelError
@@ -44,10 +46,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description='Run simulator and computed torque controller as two ROS 2 processes, let the '
                     'arm track a motion, print a table and draw a plot.')
     add_demo_options(demo_parser)
+    simulate_parser = commands.add_parser(
+        'simulate', help='let a robot move',
+        description='Let a robot fall, or hold it, and print energies, drift and the largest '
+                    'speed. Exit status 1 when the motion fails.')
+    add_simulate_options(simulate_parser)
+    bench_parser = commands.add_parser(
+        'bench', help="time a robot's functions",
+        description="Time a robot's functions on this machine: compiled, run by Python itself, "
+                    'and by Pinocchio where it is installed.')
+    add_bench_options(bench_parser)
     options = parser.parse_args(arguments)
     if options.command == 'demo':
         return run_demo(options)
-    return check(options.file, options.json)
+    if options.command == 'check':
+        return check(options.file, options.json)
+    return _run({'simulate': simulate, 'bench': bench}[options.command], options)
+
+
+def _run(command: Callable[[argparse.Namespace], str], options: argparse.Namespace) -> int:
+    """Print what a command returns; an error is one line, and status 1."""
+    try:
+        text = command(options)
+    except KeyboardInterrupt:
+        print(f'multibody {options.command}: interrupted', file=sys.stderr)
+        return 130
+    except (ValueError, ArithmeticError, OSError) as error:
+        print(f'multibody {options.command}: {error}', file=sys.stderr)
+        return 1
+    _show(text)
+    return 0
 
 
 def check(file: str, as_json: bool) -> int:
@@ -64,16 +92,20 @@ def check(file: str, as_json: bool) -> int:
         report = unreadable(error)
     else:
         report = diagnose(source, load)
+    colour = sys.stdout.isatty() and 'NO_COLOR' not in os.environ
+    _show(report.to_json() if as_json else report.to_text(colour))
+    return 0 if report.ok else 1
+
+
+def _show(text: str) -> None:
     # A name in any script must not fail on a terminal that cannot show it.
     if hasattr(sys.stdout, 'reconfigure'):
         sys.stdout.reconfigure(errors='backslashreplace')
-    colour = sys.stdout.isatty() and 'NO_COLOR' not in os.environ
     try:
-        print(report.to_json() if as_json else report.to_text(colour), flush=True)
+        print(text, flush=True)
     except BrokenPipeError:
         # Whoever reads this (head, less) has seen enough; Python's own flush must not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0 if report.ok else 1
 
 
 def _standard_input() -> bytes:

@@ -21,7 +21,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import together, vector
+from .arguments import per_row, together, vector
 from .compiled import by_link, compiled, CompiledModel
 from .dynamics.constraints import Constraint
 from .loops.constrained import Constrained
@@ -46,10 +46,12 @@ class Derivatives(NamedTuple):
 
 class Robot(CompiledModel, Constrained):
     """
-    A robot: every array is float64, a leading batch axis is allowed everywhere.
+    A robot: every array is float64, a leading batch axis is allowed.
 
-    SI units. Spatial vectors are [linear; angular]. `joint_names` is the order of q and v, with
-    `q_index` and `v_index` for joints of several coordinates.
+    (Not in `mobility`, `singularity` and `reactions`, which are about one state.) SI units. Angles
+    are good up to 1e6 rad; from about 1e22 on poses are NaN. Spatial vectors are [linear;
+    angular]. `joint_names` is the order of q and v, with `q_index` and `v_index` for joints of
+    several coordinates.
     """
 
     def __init__(self, model: Model, source: Source | None = None,
@@ -80,8 +82,10 @@ class Robot(CompiledModel, Constrained):
         return self._coordinates.random(rng)
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0) -> Array:
-        """Return where the constant velocity `v` leads from `q` in `dt` seconds."""
-        return self._integrate(q, np.multiply(v, dt))
+        """Return where the velocity `v` leads from `q` in `dt` seconds, one or one a row."""
+        q = vector(self.name, 'q', q, self.nq, self.joint_names)
+        v = vector(self.name, 'v', v, self.nv, self.joint_names)
+        return self._integrate(q, v * per_row('dt', dt, q, v))
 
     @compiled
     def _integrate(self, q: ArrayLike, v: ArrayLike) -> Array:

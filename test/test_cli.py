@@ -12,14 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command line as a user sees it: `multibody check FILE`."""
+"""The command line as a user sees it: `multibody check`, `simulate`, `bench`."""
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 
+import multibody_ros as mb
 import pytest
 from robots import arm, link, robot, SHIPPED
 
@@ -169,3 +171,68 @@ def test_check_runs_where_nothing_can_be_written(tmp_path):
     blocked.write_text('not a folder')
     status, output, _ = run('check', ARM, MULTIBODY_CACHE_DIR=str(blocked / 'cache'))
     assert status == 0 and '0 errors' in output
+
+
+def test_simulated_fall_keeps_its_energy_and_its_motion_is_written(tmp_path):
+    path = tmp_path / 'motion.csv'
+    status, output, errors = run('simulate', 'double_pendulum', '--seconds', 0.5, '--no-friction',
+                                 '--start', 'joint1=0.7', '--csv', path)
+    assert (status, errors) == (0, '')
+    first, *_ = output.splitlines()
+    assert first == "robot 'double_pendulum', no torques: 0.5 s in 500 steps of 0.001 s, rk4"
+    drift = float(re.search(r'drift: (\S+) J', output)[1])
+    assert abs(drift) < 1e-6 and 'largest speed: ' in output
+    log = mb.simulation.Log.load(path)
+    robot = mb.load_urdf(SHIPPED / 'double_pendulum.urdf')
+    assert (len(log), log.t[-1], log.q[0, 0]) == (501, 0.5, 0.7) and not log.tau.any()
+    energy = [robot.kinetic_energy(log.q, log.v)[k] + robot.potential_energy(log.q)[k]
+              for k in (0, -1)]
+    assert energy[0] == pytest.approx(energy[1], abs=1e-6)
+
+
+@pytest.mark.parametrize('name', ['arm7', 'five_bar'])
+def test_gravity_compensation_holds_trees_and_mechanisms(name):
+    status, output, errors = run('simulate', name, '--law', 'gravity_compensation', '--seconds',
+                                 0.1, '--integrator', 'semi_implicit_euler')
+    assert (status, errors) == (0, '')
+    change = float(re.search(r'total .* (\S+)\n', output)[1])
+    assert abs(change) < 1e-9
+    assert ('loops: open by' in output) == (name == 'five_bar')
+
+
+@pytest.mark.parametrize('arguments, status, words', [
+    (['nix'], 2, "no file 'nix', and of that name no robot of this package, only: arm6, arm7"),
+    (['arm7', '--dt', '0'], 2, '0 is not between'),
+    (['arm7', '--csv', 'motion.txt'], 2, "'motion.txt' must end in .csv"),
+    (['arm7', '--dt', '10'], 1, 'the number of steps must be 1 to'),
+    (['arm7', '--start', 'joint1'], 1, "--start takes JOINT=POSITION, not 'joint1'"),
+    (['arm7', '--start', 'elbow=1'], 1, "has no joint 'elbow', only: joint1"),
+    (['arm7', '--start', 'joint1=1,2'], 1, "joint 'joint1' takes 1 numbers, not 2"),
+    (['arm7', '--start', 'joint1=x'], 1, "'x' is no number"),
+    (['arm7', '--start', 'joint1=nan'], 1, "q is nan at joint 'joint1'"),
+    (['arm7', '--integrator', 'leap'], 1, "no integrator 'leap', only: euler")])
+def test_wrong_wishes_of_a_simulation_are_explained_without_traceback(arguments, status, words):
+    ended, output, errors = run('simulate', *arguments)
+    assert (ended, output) == (status, '')
+    assert words in errors and 'Traceback' not in errors
+
+
+def test_motion_that_diverges_ends_with_status_one(tmp_path):
+    status, output, errors = run('simulate', 'double_pendulum', '--integrator', 'euler', '--dt',
+                                 0.5, '--seconds', 500, '--no-friction', '--start', 'joint1=1')
+    assert (status, output) == (1, '')
+    assert "multibody simulate: the motion of robot 'double_pendulum' diverged" in errors
+
+
+@pytest.mark.parametrize('robot', [ARM, 'five_bar', 'free_body'])
+def test_bench_times_every_function(robot):
+    status, output, errors = run('bench', robot, '--seconds', 0.001)
+    assert (status, errors) == (0, '')
+    head, *rows = output.splitlines()[1:8 + (robot == 'five_bar')]
+    assert head.split()[:3] == ['function', 'compiled', 'interpreted']
+    assert [row.split()[0] for row in rows] == [
+        'inverse_dynamics', 'forward_dynamics', 'mass_matrix', 'gravity_torque', 'jacobian',
+        'cartesian_dynamics', *['constrained_dynamics'] * (robot == 'five_bar')]
+    assert all(int(row.split()[1]) > 0 for row in rows)
+    assert all(int(row.split()[2]) > 0 for row in rows[:6])
+    assert 'in a batch of 4096' in output

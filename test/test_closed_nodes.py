@@ -40,6 +40,16 @@ def test_sensors_are_noisy_while_the_joints_are_held(tmp_path, urdf, start):
     np.testing.assert_allclose(q / 0.001, np.round(q / 0.001), atol=1e-6)
 
 
+@pytest.mark.parametrize('node, law', [
+    ('computed_torque_controller', 'MechanismComputedTorque'),
+    ('gravity_compensation_controller', 'MechanismGravityCompensation')])
+def test_controllers_for_trees_refuse_a_mechanism_and_say_why(tmp_path, node, law):
+    with Loop(tmp_path) as loop:
+        loop.start(node, {'description_file': str(URDF)})
+        reason = loop.wait(lambda: loop.last_health(f'/{node}').get('last rejection'), 'no report')
+    assert "is for trees: robot 'five_bar'" in reason and law in reason
+
+
 def test_five_bar_stays_closed_and_moves_under_its_motors(tmp_path):
     robot = mb.load_urdf(URDF)
     with Loop(tmp_path) as loop:

@@ -17,6 +17,7 @@
 from closed_chains import shipped
 import multibody_ros as mb
 from multibody_ros.control.closed import MechanismComputedTorque, MechanismGravityCompensation
+from multibody_ros.control.law import MECHANISM_LAWS
 from multibody_ros.dynamics.constraints import Driven
 import numpy as np
 import pytest
@@ -148,6 +149,29 @@ def test_gravity_compensation_with_passive_joints_brings_it_to_rest(name):
         kinetic.append(robot.kinetic_energy(sim.q, sim.v))
     assert (np.diff(kinetic) < 1e-12).all()
     assert kinetic[-1] < 1e-2 * kinetic[0]
+
+
+@pytest.mark.parametrize('name, told', [
+    ('GravityCompensation', 'there is MechanismGravityCompensation'),
+    ('ComputedTorque', 'there is MechanismComputedTorque'), ('SafeHold', 'there is MechanismHold'),
+    *((name, 'there is none of this kind, only: MechanismComputedTorque, ')
+      for name in ('PDGravity', 'PDPlus', 'IndependentJoint', 'AdaptiveControl'))])
+def test_laws_for_trees_refuse_loops_and_name_the_law_to_use(name, told):
+    robot, _ = shipped('five_bar')
+    with pytest.raises(ValueError, match=f"{name} is for trees: robot 'five_bar' has the "
+                                         f'constraints closure, .*{told}'):
+        getattr(mb.control, name)(robot)
+
+
+@pytest.mark.parametrize('name', ['CartesianControl', 'CartesianImpedance'])
+def test_laws_of_a_link_refuse_loops(name):
+    robot, _ = shipped('five_bar')
+    with pytest.raises(ValueError, match=f'{name} is for trees.*there is none of this kind'):
+        getattr(mb.control, name)(robot, robot.link_names[-1])
+
+
+def test_names_of_the_laws_for_mechanisms_are_theirs():
+    assert all(hasattr(mb.control, name) for name in MECHANISM_LAWS)
 
 
 def test_hold_brakes_the_independent_joints_and_carries_the_weight():

@@ -305,6 +305,40 @@ def test_batch_is_row_by_row(name):
     assert robot.constraint_jacobian(np.tile(q, (20, 1))).shape == (20, 5, robot.nv)
 
 
+def test_batch_of_the_analyses_is_row_by_row():
+    robot, q = shipped('five_bar')
+    rng = np.random.default_rng(5)
+    motors = robot.independent_joints
+    rates = {name: rng.normal(size=6) for name in motors}
+    v = robot.velocity_analysis(np.tile(q, (6, 1)), rates)
+    a = robot.acceleration_analysis(q, v, {motors[0]: 0.5, motors[1]: rng.normal(size=6)})
+    B, tau = robot.null_space(np.tile(q, (6, 1))), rng.normal(size=(6, robot.nv))
+    reduced = robot.reduced_dynamics(q, v, tau)
+    needed = robot.constrained_inverse_dynamics(q, v, a)
+    for k in range(6):
+        one = {name: values[k] for name, values in rates.items()}
+        close(v[k], robot.velocity_analysis(q, one), 1e-12)
+        given = {name: a[k][robot.v_index[name]] for name in motors}
+        close(a[k], robot.acceleration_analysis(q, v[k], given), 1e-12)
+        np.testing.assert_array_equal(B[k], robot.null_space(q))
+        np.testing.assert_array_equal(reduced[k], robot.reduced_dynamics(q, v[k], tau[k]))
+        for x, y in zip(needed, robot.constrained_inverse_dynamics(q, v[k], a[k])):
+            np.testing.assert_array_equal(x[k], y)
+    with pytest.raises(ValueError, match=r"joint 'left_motor' takes one number or one a row, "
+                                         r'shape \(6,\), not shape \(5,\)'):
+        robot.velocity_analysis(np.tile(q, (6, 1)), {'left_motor': np.ones(5)})
+
+
+def test_functions_of_one_state_refuse_a_batch():
+    robot, q = shipped('four_bar')
+    Q = np.tile(q, (5, 1))
+    for name, arguments in (('mobility', (Q,)), ('singularity', (Q, 0.0 * Q)),
+                            ('reactions', (Q, 0.0 * Q, 0.0 * q))):
+        with pytest.raises(ValueError, match=f"{name} of robot 'four_bar' takes one state, not a "
+                                             r'batch of shape \(5,\)'):
+            getattr(robot, name)(*arguments)
+
+
 def test_masses_are_read_at_every_call():
     robot, q = shipped('four_bar')
     before = robot.constrained_dynamics(q, np.zeros(3), np.zeros(3)).acceleration
@@ -355,5 +389,30 @@ def test_a_tree_is_a_mechanism_without_constraints():
     close(robot.constrained_inverse_dynamics(q, v, a)[0], tau, 1e-10)
     np.testing.assert_array_equal(robot.assemble(q), q)
     assert robot.constraint_jacobian(q).shape == (0, 6)
+    assert robot.constraint_jacobian(np.zeros((3, 6))).shape == (3, 0, 6)
+    assert robot.constraint_residual(q).shape == robot.constraint_rate(q, v).shape == (0,)
+    assert robot.constraint_gamma(np.zeros((3, 6)), v).shape == (3, 0)
+    moved = robot.velocity_analysis(q, {'shoulder_lift_joint': 0.5})
+    assert moved.tolist() == [0.0, 0.5, 0.0, 0.0, 0.0, 0.0]
+    close(robot.reduced_dynamics(q, v, tau), a, 1e-10)
+    reactions = robot.reactions(q, v, tau)
+    assert reactions.constraints == {} and robot.constraint_labels == []
+    for name, wrench in robot.joint_wrenches(q, v, a).items():
+        close(reactions.joints[name], wrench, 1e-10)
     with pytest.raises(ValueError, match="robot 'arm6' has no constraints: its file"):
-        robot.constraint_residual(q)
+        robot.singularity(q, v)
+
+
+@pytest.mark.parametrize('name', ['arm6', 'five_bar'])
+def test_what_is_no_configuration_is_refused_with_and_without_constraints(name):
+    robot = mb.load_urdf(URDF / f'{name}.urdf')
+    for function in (robot.assemble, robot.constraint_residual, robot.constraint_jacobian):
+        with pytest.raises(ValueError, match=f"q is nan at joint '{robot.joint_names[0]}'"):
+            function([np.nan] * robot.nq)
+        with pytest.raises(ValueError, match=f"q must have {robot.nq} entries for robot '{name}'"):
+            function([0.0])
+    joint = robot.joint_names[0]
+    with pytest.raises(ValueError, match=f"joint '{joint}' is given nan, which is not finite"):
+        robot.assemble(robot.neutral(), {joint: np.nan})
+    with pytest.raises(ValueError, match=f"joint '{joint}' takes one number, not shape"):
+        robot.assemble(robot.neutral(), {joint: [1.0, 2.0]})

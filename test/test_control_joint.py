@@ -268,9 +268,38 @@ def test_gains_change_while_running():
     assert law.torque(0.1, q, v) - robot.gravity_torque(q) == pytest.approx(3.0 * first)
     with pytest.raises(ValueError, match='kp must be finite'):
         law.kp = np.nan
-    for bad in (-1.0, [1.0, 2.0, 3.0], np.inf):
-        with pytest.raises(ValueError, match='kd'):
-            control.ComputedTorque(robot, None, 1.0, bad)
+
+
+@pytest.mark.parametrize('bad, told', [
+    (-5.0, "kd must not be negative, but is -5 at joint 'joint1'"),
+    ([1.0, 2.0, 3.0], r'kd must be a number or 2 numbers .*joint1, joint2.*not of shape \(3,\)'),
+    (np.inf, "kd must be finite, but is inf at joint 'joint1'"), ('x', 'kd must hold numbers')])
+def test_gains_are_checked_alike_when_made_and_when_changed(bad, told):
+    robot = arm('planar_2r')
+    with pytest.raises(ValueError, match=told):
+        control.ComputedTorque(robot, None, 1.0, bad)
+    law = control.ComputedTorque(robot)
+    with pytest.raises(ValueError, match=told):
+        law.kd = bad
+    assert law.kd == pytest.approx([20.0, 20.0])
+
+
+@pytest.mark.parametrize('name, bad, told', [
+    ('rate', -1.0, 'rate must be one number, finite'), ('rate', [1.0, 2.0], 'rate must be one'),
+    ('effort', -1.0, 'effort must not be negative'), ('rates', np.nan, 'rates must be a number')])
+def test_other_settings_are_checked_too(name, bad, told):
+    law = control.SafeHold(arm('planar_2r'))
+    with pytest.raises(ValueError, match=told):
+        setattr(law, name, bad)
+    law.effort = np.inf
+
+
+def test_a_setting_that_a_law_lacks_is_told_with_those_it_has():
+    law = control.AdaptiveControl(arm('planar_2r'))
+    with pytest.raises(AttributeError, match="AdaptiveControl has no setting 'kp', only: "
+                                             'convergence, damping_gain, effort, rates'):
+        law.kp = 5.0
+    assert not hasattr(law, 'kd')
 
 
 def test_the_documentation_s_example_works(monkeypatch, capsys):

@@ -332,6 +332,16 @@ def test_unknown_names_are_told():
         control.CartesianControl(robot, 'hand')
     with pytest.raises(ValueError, match='directions must be pose'):
         control.CartesianControl(robot, 'panda_hand', directions=('x', 'w'))
+    law = control.CartesianImpedance(robot, 'panda_hand')
+    with pytest.raises(ValueError, match='damping must be six non-negative numbers'):
+        law.damping = -1.0
+    law.damping = 7.0
+    assert law.damping == pytest.approx(7.0 * np.eye(6))
+    law = control.CartesianControl(robot, 'panda_hand')
+    for name, bad in (('kp', -1.0), ('kd', [1.0, 2.0]), ('wrench', np.inf), ('damped_below', 0.0),
+                      ('posture_kp', [1.0])):
+        with pytest.raises(ValueError, match=f'{name} must be'):
+            setattr(law, name, bad)
     with pytest.raises(ValueError, match='stiffness must be'):
         control.CartesianImpedance(robot, 'panda_hand', stiffness=-np.eye(6))
     with pytest.raises(ValueError, match='axes must be a rotation'):

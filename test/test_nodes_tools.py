@@ -103,6 +103,12 @@ def test_csv_holds_the_same_as_yaml(tmp_path):
     assert list(message.points[1].positions) == [3.0, 4.0]
 
 
+def test_csv_of_a_spreadsheet_begins_with_a_mark(tmp_path):
+    csv = tmp_path / 'way.csv'
+    csv.write_text('time,a\n0,1\n1,2\n', encoding='utf-8-sig')
+    assert [list(point.positions) for point in read_trajectory(csv).points] == [[1.0], [2.0]]
+
+
 @pytest.mark.parametrize(('name', 'text', 'reason'), [
     ('way.txt', '', 'must end in one of: .yaml, .yml, .csv'),
     ('way.csv', 'time, a\n', 'no rows'), ('way.csv', 'a\n1\n', 'time is missing'),
@@ -112,7 +118,14 @@ def test_csv_holds_the_same_as_yaml(tmp_path):
     ('way.yaml', 'joint_names: [a]\npoints: [{time_from_start: -1, positions: [0]}]',
      'point 0: time_from_start is -1.0'),
     ('way.yaml', 'joint_names: [a]\npoints: [{time_from_start: 1, positions: [0, 1]}]',
-     'point 0: 2 positions for 1 joints')])
+     'point 0: 2 positions for 1 joints'),
+    ('way.csv', 'time\n0\n1\n', 'no column named as a joint, only: time'),
+    ('way.csv', 'time, a, b, b.velocities\n0, 1, 2, 3\n', 'a.velocities is missing'),
+    ('way.csv', 'time, a\n0, nan\n', "point 0: positions of joint 'a' is nan"),
+    ('way.yaml', 'joint_names: [a]\npoints:\n- {time_from_start: 1, positions: [.inf]}',
+     "point 0: positions of joint 'a' is inf"),
+    ('way.yaml', 'joint_names: [a]\npoints: [{time_from_start: 1e12, positions: [0]}]',
+     'point 0: time_from_start is 1000000000000.0 s, not within 0 to 2147483647')])
 def test_bad_files_are_explained(tmp_path, name, text, reason):
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=re.escape(reason)) as error:

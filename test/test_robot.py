@@ -231,6 +231,17 @@ def test_errors_name_the_culprit(arm7, call, words):
         call(arm7, np.zeros(7))
 
 
+@pytest.mark.parametrize('call', [
+    lambda robot, q, v: robot.forward_dynamics(q, v, v), lambda robot, q, v: robot.assemble(q),
+    lambda robot, q, v: robot.cartesian_dynamics(q, v, 'tool'),
+    lambda robot, q, v: mb.control.ComputedTorque(robot).torque(0.0, q, v)])
+def test_angles_that_no_sine_can_tell_are_refused_where_results_are_checked(arm7, state, call):
+    q = state[0].copy()
+    q[2] = 1e25
+    with pytest.raises(ValueError, match=r"q is 1e\+25 at joint 'joint3' of robot 'arm7', beyond"):
+        call(arm7, q, state[1])
+
+
 def test_a_vanishing_quaternion_is_refused():
     robot = mb.load_urdf(SHIPPED / 'arm7.urdf', floating_base=True)
     q, v = robot.neutral(), np.zeros(robot.nv)
@@ -273,6 +284,29 @@ def test_a_forgotten_robot_is_collected():
     del robot
     gc.collect()
     assert reference() is None
+
+
+@pytest.mark.parametrize('rows', [1, 5, 7])
+def test_integrate_takes_one_time_a_row(arm7, rows):
+    rng = np.random.default_rng(3)
+    q = np.array([arm7.random(rng) for _ in range(rows)])
+    v, dt = rng.normal(size=(rows, 7)), np.linspace(0.1, 1.0, rows)
+    expected = [arm7.integrate(a, b, t) for a, b, t in zip(q, v, dt)]
+    for times in (dt, dt.tolist(), dt[:, None]):
+        np.testing.assert_array_equal(arm7.integrate(q, v, times), expected)
+    np.testing.assert_array_equal(arm7.integrate(q[0], v, dt),
+                                  [arm7.integrate(q[0], b, t) for b, t in zip(v, dt)])
+    np.testing.assert_array_equal(arm7.integrate(q, v, 2), arm7.integrate(q, v, 2.0))
+
+
+@pytest.mark.parametrize('dt, words', [
+    (np.ones(7), r'dt must be one number, not shape \(7,\)'),
+    (np.nan, 'dt must be finite, not nan'), ('soon', "dt must hold real numbers, not 'soon'")])
+def test_integrate_refuses_other_times(arm7, state, dt, words):
+    with pytest.raises(ValueError, match=words):
+        arm7.integrate(*state[:2], dt)
+    with pytest.raises(ValueError, match=r'one a row, shape \(3,\), not shape \(7,\)'):
+        arm7.integrate(np.zeros((3, 7)), np.zeros(7), np.ones(7))
 
 
 def test_continuous_joints_take_the_short_way():

@@ -101,9 +101,10 @@ def test_replacement_does_not_jump(seed, now, wait, degree):
     new = JointTrajectory(start + TIMES, *points)
     handover = max(now, start)
     path = old.replaced(now, new, start)
-    for t in np.linspace(now - 1.0, handover, 9)[:-1]:
+    for t in (t for t in np.linspace(now, handover, 9) if t < handover):
         for x, y in zip(path.sample(t), old.sample(t)):
             assert x == pytest.approx(y, abs=1e-9)
+    assert path.sample(handover)[0] == pytest.approx(old.sample(handover)[0], abs=1e-9)
     ahead = new.times > handover
     for t, row in zip(new.times[ahead], points[0][ahead]):
         assert path.sample(t)[0] == pytest.approx(row, abs=1e-9)
@@ -127,6 +128,32 @@ def test_replacement_of_what_is_past_is_refused():
     assert path.sample(1.0)[0] == pytest.approx(q[1])
 
 
+@pytest.mark.parametrize('wait', [0.0, 0.03])
+def test_stream_of_references_does_not_pile_up(wait):
+    """However many have come, what is kept is what lies ahead; the motion is the same."""
+    path = JointTrajectory([0.0], np.zeros((1, 2)), efforts=np.zeros((1, 2)))
+    sizes = []
+    for now in 0.01 * np.arange(1, 200):
+        q = np.full((2, 2), np.sin(now))
+        goal = JointTrajectory([now + 0.05, now + 0.55], q, 0.0 * q, 0.0 * q, efforts=q)
+        old, path = path, path.replaced(now, goal, now + wait)
+        for t in np.linspace(now, now + wait, 5):
+            for x, y in zip((*path.sample(t), path.effort(t)), (*old.sample(t), old.effort(t))):
+                assert x == pytest.approx(y, abs=1e-9)
+        sizes.append((len(path._knots), len(path._segments), len(path._effort_times)))
+    assert sizes[-1] == sizes[20] and max(max(sizes)) < 10
+
+
+def test_before_what_is_kept_the_position_is_held():
+    q, v, a = waypoints()
+    old = JointTrajectory(TIMES, q, v, a)
+    path = old.replaced(2.0, JointTrajectory([4.0], q[:1]))
+    for x, y in zip(path.sample(1.2), old.sample(1.2)):
+        assert x == pytest.approx(y)
+    position, velocity, acceleration = path.sample(0.7)
+    assert position == pytest.approx(q[1]) and not velocity.any() and not acceleration.any()
+
+
 def test_continuous_joints_take_the_short_way():
     old = JointTrajectory([0.0], [[3.0, 3.0]])
     path = old.replaced(0.0, JointTrajectory([1.0, 2.0], [[-3.0, -3.0], [-2.5, -2.5]]),
@@ -142,7 +169,8 @@ def test_efforts_are_linear_and_handed_over():
     assert path.effort(2.0) == pytest.approx([4.0, 6.0])
     assert path.effort(9.0) == pytest.approx([6.0, 8.0])
     more = path.replaced(2.0, JointTrajectory([4.0], np.ones((1, 2))))
-    assert more.effort(0.5) == pytest.approx([1.0, 2.0])
+    assert more.effort(1.5) == pytest.approx([3.0, 5.0])
+    assert more.effort(0.5) == pytest.approx([2.0, 4.0])
     assert more.effort(3.0) == pytest.approx([2.0, 3.0])
     assert not more.effort(4.0).any()
     assert JointTrajectory([0.0], np.zeros((1, 2))).effort is None

@@ -53,8 +53,8 @@ class AdaptiveControl(JointLaw):
     The estimate is kept within a box about its beginning, which leaves that argument as it is.
     """
 
-    convergence = Setting()
-    damping_gain = Setting()
+    convergence = Setting(gain)
+    damping_gain = Setting(gain)
 
     def __init__(self, robot: Robot, trajectory: Trajectory | None = None,
                  convergence: ArrayLike = 5.0, damping: ArrayLike | None = None,
@@ -77,8 +77,7 @@ class AdaptiveControl(JointLaw):
         self._gamma = adaptation * np.tile(scales**2, len(tree.bodies))
         Law.__init__(
             self, robot, safety, {
-                'convergence': gain(robot, 'convergence', convergence), 'damping_gain': K,
-                'estimate': robot._shared},
+                'convergence': convergence, 'damping_gain': K, 'estimate': robot._shared},
             {'q_d': robot.nq, 'v_d': robot.nv, 'a_d': robot.nv, 'effort_d': robot.nv},
             robot.nv, error_limits(robot), self._gamma.size)
         self._friction = False

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..model.finding import choices
+
 if TYPE_CHECKING:
     from ..robot import Robot
 
@@ -42,23 +44,82 @@ def joint_at(robot: Robot, index: int) -> str:
     raise ValueError(f'robot {robot.name!r} has {robot.nv} velocities, entry {index} is none')
 
 
-def gain(robot: Robot, name: str, values: ArrayLike, infinite: bool = False) -> Array:
+def gain(robot: Robot, name: str, values: ArrayLike) -> Array:
     """Return one non-negative gain a velocity coordinate from a number or a vector of nv."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape not in ((), (robot.nv,)):
-        raise ValueError(f'{name} must be a number or {robot.nv} numbers, not {array.shape}')
-    array = np.broadcast_to(array, (robot.nv,)).copy()
-    if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
-        raise ValueError(f'{name} is {first_bad(robot, array)}')
-    if (array < 0.0).any():
-        raise ValueError(f'{name} must not be negative, but holds {array.min():g}')
+    array = _spread(robot, name, values)
+    if not np.isfinite(array).all():
+        raise ValueError(f'{name} must be finite, but is {first_bad(robot, array)}')
     return array
 
 
-def six(name: str, values: ArrayLike, infinite: bool = False) -> Array:
+def bound(robot: Robot, name: str, values: ArrayLike) -> Array:
+    """Return the same, where infinity is allowed: no limit."""
+    array = _spread(robot, name, values)
+    if np.isnan(array).any():
+        raise ValueError(f'{name} must be a number, but is {first_bad(robot, array)}')
+    return array
+
+
+def six(robot: Robot, name: str, values: ArrayLike) -> Array:
     """Return six non-negative numbers, [linear; angular], from one or six."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape not in ((), (6,)) or np.isnan(array).any() or (array < 0.0).any() \
-            or not (infinite or np.isfinite(array).all()):
+    array = wrench(robot, name, values)
+    if (array < 0.0).any():
         raise ValueError(f'{name} must be one or six non-negative numbers, not {values!r}')
+    return array
+
+
+def wrench(robot: Robot, name: str, values: ArrayLike) -> Array:
+    """Return six numbers, [linear; angular], from one or six."""
+    array = _numbers(name, values)
+    if array.shape not in ((), (6,)) or not np.isfinite(array).all():
+        raise ValueError(f'{name} must be one or six finite numbers, [linear; angular], not '
+                         f'{values!r}')
     return np.broadcast_to(array, (6,)).copy()
+
+
+def single(robot: Robot, name: str, values: ArrayLike) -> Array:
+    """Return one non-negative number."""
+    array = _numbers(name, values)
+    if array.size != 1 or not (np.isfinite(array).all() and array.min() >= 0.0):
+        raise ValueError(f'{name} must be one number, finite and not negative, not {values!r}')
+    return array.reshape(1).copy()
+
+
+def positive(robot: Robot, name: str, values: ArrayLike) -> Array:
+    """Return one positive number."""
+    array = single(robot, name, values)
+    if array[0] == 0.0:
+        raise ValueError(f'{name} must be positive, not 0')
+    return array
+
+
+def matrix(robot: Robot, name: str, values: ArrayLike) -> Array:
+    """Return a symmetric 6x6 matrix without negative eigenvalues from one, six or 36 numbers."""
+    array = _numbers(name, values)
+    if array.shape in ((), (6,)):
+        array = np.diag(np.broadcast_to(array, (6,)))
+    if array.shape != (6, 6) or not np.isfinite(array).all() or not np.allclose(array, array.T) \
+            or np.linalg.eigvalsh(array)[0] < -1e-9 * np.abs(array).max():
+        raise ValueError(f'{name} must be six non-negative numbers or a symmetric 6x6 matrix '
+                         f'without negative eigenvalues, not {values!r}')
+    return array
+
+
+def _numbers(name: str, values: ArrayLike) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f'{name} must hold numbers, not {values!r}') from None
+
+
+def _spread(robot: Robot, name: str, values: ArrayLike) -> Array:
+    array = _numbers(name, values)
+    if array.shape not in ((), (robot.nv,)):
+        raise ValueError(f"{name} must be a number or {robot.nv} numbers for robot '{robot.name}' "
+                         f'({choices(robot.joint_names)}), not of shape {array.shape}')
+    array = np.broadcast_to(array, (robot.nv,)).copy()
+    if (array < 0.0).any():
+        worst = int(np.argmax(array < 0.0))
+        raise ValueError(f'{name} must not be negative, but is {array[worst]:g} at joint '
+                         f"'{joint_at(robot, worst)}'")
+    return array

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence, TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from . import bounds
 from .bounds import six
 from .friction import smooth_friction
 from .law import Outcome, Setting
@@ -46,9 +46,9 @@ class CartesianControl(TaskLaw):
     directions the link exerts `wrench` instead of following, with x'' = -K_d x' while it is free.
     """
 
-    kp = Setting()
-    kd = Setting()
-    wrench = Setting()
+    kp = Setting(six)
+    kd = Setting(six)
+    wrench = Setting(bounds.wrench)
 
     def __init__(self, robot: Robot, link: str, trajectory: Trajectory | None = None,
                  kp: ArrayLike = 100.0, kd: ArrayLike = 20.0, posture: ArrayLike | None = None,
@@ -68,11 +68,8 @@ class CartesianControl(TaskLaw):
         forced = chosen(force_directions) if len(force_directions) else ()
         rows = sorted({*chosen(directions), *forced})
         self._forced, self._friction = forced, friction
-        push = np.broadcast_to(np.asarray(wrench, dtype=np.float64), (6,)).copy()
-        if not np.isfinite(push).all():
-            raise ValueError(f'wrench must be six finite numbers, not {wrench!r}')
         super().__init__(
-            robot, link, trajectory, {'kp': six('kp', kp), 'kd': six('kd', kd), 'wrench': push,
+            robot, link, trajectory, {'kp': kp, 'kd': kd, 'wrench': wrench,
                                       'damping': robot.damping, 'coulomb': robot.friction},
             posture, posture_kp, posture_kd, [DIRECTIONS[i] for i in rows], axes, damped_below,
             safety, kind=repr((forced, friction)))

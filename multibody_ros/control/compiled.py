@@ -36,8 +36,6 @@ Array = NDArray[np.float64]
 
 #: velocities above which a law is computed without being compiled
 LARGE = 60
-#: rad above which a sine has lost most of its digits
-FAR = 1e9
 
 
 class Compiled:
@@ -101,9 +99,6 @@ class Compiled:
                 index = int(np.argmin(np.isfinite(array)))
                 raise ValueError(f'{given.name} is {array[index]} at entry {index} in {name} of '
                                  f"robot '{robot.name}'")
-        if np.abs(arrays[0]).max() > FAR:
-            raise ValueError(f'q is {np.abs(arrays[0]).max():g} somewhere: no angle of robot '
-                             f"'{robot.name}' can be told from that")
         if np.linalg.eigvalsh(robot.mass_matrix(arrays[0])).min() <= 0.0:
             raise singular_mass(robot, arrays[0])
         value = first_bad(robot, tau) if not np.isfinite(tau).all() else 'beyond all bounds'

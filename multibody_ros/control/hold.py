@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from typing import Mapping, TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from .bounds import gain
+from .bounds import gain, single
 from .friction import smooth_friction
 from .law import Law, Outcome, Setting
 from .safety import Safety
@@ -39,7 +38,8 @@ class GravityCompensation(Law):
     tau = g(q) - D q'. Closed loop: M q'' + C q' + D q' = 0, so that d/dt T = -q'.D q' <= 0.
     """
 
-    damping = Setting()
+    mechanism_law = 'MechanismGravityCompensation'
+    damping = Setting(gain)
 
     def __init__(self, robot: Robot, damping: ArrayLike = 0.0, *, friction: float = 0.0,
                  safety: Safety | None = None) -> None:
@@ -53,8 +53,7 @@ class GravityCompensation(Law):
             raise ValueError(f'friction must be a share from 0 to below 1, not {friction}')
         self._friction = friction > 0.0
         super().__init__(
-            robot, safety, {'damping': gain(robot, 'damping', damping),
-                            'viscous': friction * robot.damping,
+            robot, safety, {'damping': damping, 'viscous': friction * robot.damping,
                             'coulomb': friction * robot.friction}, {}, kind=repr(self._friction))
 
     def equations(self, x: State, k: Mapping[str, Vector], *reference: Vector) -> Outcome:
@@ -75,15 +74,14 @@ class SafeHold(Law):
     the same time constant 1/rate whatever inertia it moves.
     """
 
-    rate = Setting()
+    mechanism_law = 'MechanismHold'
+    rate = Setting(single)
 
     def __init__(self, robot: Robot, rate: float = 10.0, *,
                  safety: Safety | None = None) -> None:
         """Take the braking `rate` in 1/s."""
-        if not (rate >= 0.0 and np.isfinite(rate)):
-            raise ValueError(f'rate must be finite and not negative, not {rate}')
         safe = Safety.pure() if safety is None else safety
-        super().__init__(robot, safe, {'rate': np.array([rate])}, {})
+        super().__init__(robot, safe, {'rate': rate}, {})
 
     def equations(self, x: State, k: Mapping[str, Vector], *reference: Vector) -> Outcome:
         """Write the law."""

@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 from typing import Mapping, Sequence, TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .bounds import matrix
 from .law import Outcome, Setting
 from .rotation import rotation_gradient
 from .safety import Safety
@@ -32,8 +32,6 @@ from .vectors import add, apply, apply_transposed, minus, Vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
-
-Array = NDArray[np.float64]
 
 
 class CartesianImpedance(TaskLaw):
@@ -46,8 +44,8 @@ class CartesianImpedance(TaskLaw):
     null space, N M (-kd_n q'), takes energy out too; a pull to a posture is not passive.
     """
 
-    stiffness = Setting()
-    damping = Setting()
+    stiffness = Setting(matrix)
+    damping = Setting(matrix)
 
     def __init__(self, robot: Robot, link: str, trajectory: Trajectory | None = None,
                  stiffness: ArrayLike = (400.0, 400.0, 400.0, 30.0, 30.0, 30.0),
@@ -64,8 +62,7 @@ class CartesianImpedance(TaskLaw):
         to give way has no limit of tracking unless Safety gives one. The rest, see TaskLaw.
         """
         super().__init__(
-            robot, link, trajectory, {'stiffness': matrix('stiffness', stiffness),
-                                      'damping': matrix('damping', damping)},
+            robot, link, trajectory, {'stiffness': stiffness, 'damping': damping},
             posture, posture_kp, posture_kd, directions, axes, damped_below, safety,
             tracking=math.inf)
 
@@ -85,15 +82,3 @@ class CartesianImpedance(TaskLaw):
         F = add([full[i] for i in self.rows], apply(D, slip))
         return Outcome({'gravity': x.gravity, 'feedback': apply_transposed(J, F),
                         'posture': self.null_space(x, k, J, Mx)}, e, [margin])
-
-
-def matrix(name: str, values: ArrayLike) -> Array:
-    """Return a symmetric 6x6 matrix without negative eigenvalues from one, six or 36 numbers."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape in ((), (6,)):
-        array = np.diag(np.broadcast_to(array, (6,)))
-    if array.shape != (6, 6) or not np.isfinite(array).all() or not np.allclose(array, array.T) \
-            or np.linalg.eigvalsh(array)[0] < -1e-9 * np.abs(array).max():
-        raise ValueError(f'{name} must be six non-negative numbers or a symmetric 6x6 matrix '
-                         f'without negative eigenvalues, not {values!r}')
-    return array

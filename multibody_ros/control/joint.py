@@ -41,16 +41,16 @@ TURN, SLIDE = 0.5, 0.1
 class JointLaw(Law):
     """A law with gains on the error and its rate."""
 
-    kp = Setting()
-    kd = Setting()
+    kp = Setting(gain)
+    kd = Setting(gain)
 
     def __init__(self, robot: Robot, trajectory: Trajectory | None, kp: ArrayLike,
                  kd: ArrayLike, friction: bool, safety: Safety | None) -> None:
         """Take a trajectory in the order of q; none: hold the pose of the first call."""
         self._friction = friction
         super().__init__(
-            robot, safety, {'kp': gain(robot, 'kp', kp), 'kd': gain(robot, 'kd', kd),
-                            'damping': robot.damping, 'coulomb': robot.friction},
+            robot, safety, {'kp': kp, 'kd': kd, 'damping': robot.damping,
+                            'coulomb': robot.friction},
             {'q_d': robot.nq, 'v_d': robot.nv, 'a_d': robot.nv, 'effort_d': robot.nv},
             robot.nv, error_limits(robot), kind=repr(friction))
         self._no_effort = np.zeros(robot.nv)
@@ -81,6 +81,8 @@ class ComputedTorque(JointLaw):
     tau = M(q) (q_d'' + K_d e' + K_p e) + C q' + g + friction at q_d'. Closed loop, as long as no
     limit is met: e'' + K_d e' + K_p e = 0, every joint on its own.
     """
+
+    mechanism_law = 'MechanismComputedTorque'
 
     def __init__(self, robot: Robot, trajectory: Trajectory | None = None,
                  kp: ArrayLike = 100.0, kd: ArrayLike = 20.0, *,

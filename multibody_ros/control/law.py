@@ -17,12 +17,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Mapping, NamedTuple, TYPE_CHECKING
+from typing import Any, Callable, Mapping, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bounds import joint_at
+from .bounds import bound, joint_at
 from .compiled import Compiled
 from .safety import avoidance, finite, limited, protected, Safety, Torque
 from .state import State
@@ -30,12 +30,15 @@ from .trajectory import minimum_jerk, Trajectory
 from .vectors import add, dot, magnitude, maximum, minus, Vector
 from ..compiler.functions import where
 from ..compiler.program import Input, Output, Program
+from ..model.finding import choices
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = NDArray[np.float64]
 ROWS = len(Torque._fields) + 1
+#: what control.closed has for mechanisms with loops
+MECHANISM_LAWS = ('MechanismComputedTorque', 'MechanismGravityCompensation', 'MechanismHold')
 
 
 class Answer(NamedTuple):
@@ -59,55 +62,69 @@ class Outcome(NamedTuple):
 class Setting:
     """A number or vector of a law that may be changed at any time: the compiled code reads it."""
 
+    def __init__(self, check: Callable[[Robot, str, ArrayLike], Array]) -> None:
+        """Take what makes the array from a name and what users give, or complains (see bounds)."""
+        self.check = check
+
     def __set_name__(self, owner: type, name: str) -> None:
         """Keep the name."""
         self.name = name
 
     def __get__(self, law: Any, owner: type | None = None) -> Any:
         """Return the array the compiled code reads."""
-        return self if law is None else law._settings[self.name]
+        return self if law is None else self._array(law)
 
     def __set__(self, law: Any, values: ArrayLike) -> None:
         """Change the numbers in it."""
-        array = law._settings[self.name]
-        new = np.asarray(values, dtype=np.float64)
-        if not np.isfinite(new).all():
-            raise ValueError(f'{self.name} must be finite, not {values!r}')
-        array[...] = np.broadcast_to(new, array.shape)
+        self._array(law)[...] = self.check(law.robot, self.name, values)
+
+    def _array(self, law: Any) -> Array:
+        settings: dict[str, Array] = law._settings
+        if self.name not in settings:
+            own = [name for name in settings if isinstance(getattr(type(law), name, 0), Setting)]
+            raise AttributeError(f"{type(law).__name__} has no setting '{self.name}', only: "
+                                 + ', '.join(own))
+        return settings[self.name]
 
 
 class Law:
     """
-    A control law: time and state in, torque out.
+    A control law for trees: time and state in, torque out.
 
     A kind of law writes its `equations` over scalars; they are compiled together with the guard
     (see Safety). The first torque begins at the weight of the arm, and where time goes back the
     law begins anew.
     """
 
-    effort = Setting()
-    rates = Setting()
+    #: the law of control.closed that does the same for mechanisms with loops, if there is one
+    mechanism_law = ''
 
-    def __init__(self, robot: Robot, safety: Safety | None, settings: Mapping[str, Array],
+    effort = Setting(bound)
+    rates = Setting(bound)
+
+    def __init__(self, robot: Robot, safety: Safety | None, settings: Mapping[str, ArrayLike],
                  reference: Mapping[str, int], errors: int = 0, tracking: ArrayLike = math.inf,
                  notes: int = 0, kind: str = '') -> None:
         """
         Compile the equations for a robot.
 
-        `settings` are the arrays the equations read, `reference` names the arrays that come with
+        `settings` are the numbers the equations read, `reference` names the arrays that come with
         every call and gives their sizes, `errors` is the length of the tracking error and
         `tracking` its limit, `notes` how many numbers the law notes besides; `kind` tells apart
         laws of one class whose equations differ.
         """
+        if robot.constraints:
+            raise self._no_tree(robot)
         self.robot = robot
         self.safety = Safety() if safety is None else safety
         safe = self.safety
         own = {'effort': safe.efforts(robot), 'rates': safe.rates(robot),
                'tracking': np.full(errors, math.inf), 'clock': np.array([math.inf, 1.0, 0.0])}
-        self._flat = np.concatenate([np.ravel(x) for x in (*settings.values(), *own.values())])
+        arrays = {**{name: self._checked(name, x) for name, x in settings.items()}, **own}
+        self._flat = np.concatenate([np.ravel(x) for x in arrays.values()])
         self._settings: dict[str, Array] = {}
         self._places: dict[str, slice] = {}
-        for name, values in {**settings, **own}.items():
+        for name, values in arrays.items():
             start = sum(x.size for x in self._settings.values())
             self._places[name] = slice(start, start + values.size)
             self._settings[name] = self._flat[self._places[name]].reshape(values.shape)
@@ -205,6 +222,19 @@ class Law:
     def error(self) -> Array:
         """The tracking error of the last call, in rad or m."""
         return self._latest[self._errors].copy()
+
+    def _no_tree(self, robot: Robot) -> ValueError:
+        """Say why a robot with constraints is refused, and what to use."""
+        there = self.mechanism_law or 'none of this kind, only: ' + ', '.join(MECHANISM_LAWS)
+        return ValueError(
+            f"{type(self).__name__} is for trees: robot '{robot.name}' has the constraints "
+            f'{choices(c.name for c in robot.constraints)}, and joints without motors would get '
+            f'torques. For mechanisms there is {there}')
+
+    def _checked(self, name: str, values: ArrayLike) -> Array:
+        setting = getattr(type(self), name, None)
+        return setting.check(self.robot, name, values) if isinstance(setting, Setting) \
+            else np.asarray(values, dtype=np.float64)
 
     def _rows(self, record: Array) -> Array:
         return record[:ROWS * self.robot.nv].reshape(ROWS, self.robot.nv).copy()

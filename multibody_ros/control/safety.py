@@ -23,7 +23,7 @@ from typing import Any, Mapping, NamedTuple, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bounds import gain
+from .bounds import bound
 from .state import State
 from .vectors import add, clamped, magnitude, minus, times, Vector
 from ..compiler.functions import where
@@ -93,7 +93,7 @@ class Safety:
         """Return the torque limits of a robot, infinite where there is none."""
         if self.effort is None:
             return robot.limits.effort
-        return gain(robot, 'effort', self.effort, infinite=True)
+        return bound(robot, 'effort', self.effort)
 
     def rates(self, robot: Robot) -> Array:
         """Return the limits of the torques' rates, in N m/s or N/s."""

@@ -16,13 +16,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Mapping, Sequence, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bounds import gain
+from .bounds import gain, positive
 from .law import Law, Setting
 from .rotation import log_rotation, rotation_vector
 from .safety import Safety
@@ -54,14 +53,14 @@ def pose_error(T_WB: Array, T_WD: Array) -> Array:
 class TaskLaw(Law):
     """A law that guides a link along chosen directions; the rest of the arm keeps a posture."""
 
-    posture_kp = Setting()
-    posture_kd = Setting()
-    damped_below = Setting()
+    posture_kp = Setting(gain)
+    posture_kd = Setting(gain)
+    damped_below = Setting(positive)
 
     def __init__(self, robot: Robot, link: str, trajectory: Trajectory | None,
-                 settings: Mapping[str, Array], posture: ArrayLike | None, posture_kp: ArrayLike,
-                 posture_kd: ArrayLike, directions: str | Sequence[str], axes: ArrayLike | None,
-                 damped_below: float | None, safety: Safety | None,
+                 settings: Mapping[str, ArrayLike], posture: ArrayLike | None,
+                 posture_kp: ArrayLike, posture_kd: ArrayLike, directions: str | Sequence[str],
+                 axes: ArrayLike | None, damped_below: float | None, safety: Safety | None,
                  tracking: ArrayLike | None = None, kind: str = '') -> None:
         """
         Take the `link` to guide and a `trajectory` of poses; none: hold the pose first seen.
@@ -81,14 +80,11 @@ class TaskLaw(Law):
             raise ValueError(f'posture must have {robot.nq} entries, not {target.shape}')
         if damped_below is None:
             damped_below = USUAL_SHARE * typical_mobility(robot, link, self.rows)
-        if not (damped_below > 0.0 and math.isfinite(damped_below)):
-            raise ValueError(f'damped_below must be positive and finite, not {damped_below}')
         limits = np.array([LINEAR] * 3 + [ANGULAR] * 3) if tracking is None else tracking
         super().__init__(
             robot, safety, {
-                **settings, 'posture': target, 'damped_below': np.array([damped_below]),
-                'posture_kp': gain(robot, 'posture_kp', posture_kp),
-                'posture_kd': gain(robot, 'posture_kd', posture_kd),
+                **settings, 'posture': target, 'damped_below': damped_below,
+                'posture_kp': posture_kp, 'posture_kd': posture_kd,
                 'axes': _rotation(np.eye(3) if axes is None else axes)},
             {'pose_d': 16, 'twist_d': 6, 'rate_d': 6}, 6, limits, 1,
             repr((robot._programs.tree.frames[link], self.rows, self._turned, self._posture,

@@ -21,7 +21,7 @@ from typing import Any, Mapping, Sequence, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import known, vector
+from ..arguments import complain, known, vector
 from ..dynamics import kkt
 from ..model.model import ModelError
 
@@ -55,7 +55,9 @@ def assembled(robot: Robot, q: ArrayLike, fixed: Sequence[str] | Mapping[str, An
     for name in names:
         known(robot.name, 'joint', name, robot.joint_names)
         if isinstance(fixed, Mapping):
-            start[robot.q_index[name]] = fixed[name]
+            place = robot.q_index[name]
+            start[place] = _of_joint(name, fixed[name], place.stop - place.start)
+    complain(robot.name, robot._coordinates, {'q': start})
     if not robot.constraints:
         return start
     held, _ = held_coordinates(robot, dict.fromkeys(names, 0.0))
@@ -76,17 +78,31 @@ def assembled(robot: Robot, q: ArrayLike, fixed: Sequence[str] | Mapping[str, An
     raise _not_assembled(robot, best, t, names)
 
 
-def held_coordinates(robot: Robot,
-                     given: Mapping[str, Any]) -> tuple[NDArray[np.int_], Array]:
-    """Return the indices in v of joints and the values given for them."""
+def held_coordinates(robot: Robot, given: Mapping[str, Any],
+                     batch: tuple[int, ...] = ()) -> tuple[NDArray[np.int_], Array]:
+    """Return the indices in v of joints and the values given for them, in every row."""
     places: list[int] = []
-    values: list[float] = []
+    values = [np.zeros((*batch, 0))]
     for name, value in given.items():
         known(robot.name, 'joint', name, robot.joint_names)
         own = range(robot.nv)[robot.v_index[name]]
         places += own
-        values += np.broadcast_to(np.asarray(value, dtype=np.float64), (len(own),)).tolist()
-    return np.array(places, dtype=int), np.array(values)
+        values.append(_of_joint(name, value, len(own), batch))
+    return np.array(places, dtype=int), np.concatenate(values, axis=-1)
+
+
+def _of_joint(name: str, value: ArrayLike, size: int, batch: tuple[int, ...] = ()) -> Array:
+    """Return what is given for a joint, a number or one a coordinate of it, for every row."""
+    array = np.asarray(value, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"joint '{name}' is given {array}, which is not finite")
+    if size == 1 and batch and array.shape == batch:
+        array = array[..., None]
+    if array.shape not in ((), (size,), (*batch, size)):
+        raise ValueError(f"joint '{name}' takes one number" + f' or {size}' * (size > 1)
+                         + f' or one a row, shape {batch}' * bool(batch)
+                         + f', not shape {array.shape}')
+    return np.broadcast_to(array, (*batch, size))
 
 
 def closest(closure: Closure, q: Array, free: NDArray[np.int_], t: float,

@@ -25,12 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from .assembly import assembled, held_coordinates
 from .mobility import Mobility, mobility_of, singularity_of
 from .reactions import Reactions, reactions_of
+from .rows import checked, row_by_row
 from ..arguments import known, vector
 from ..dynamics import kkt
 from ..dynamics.constraints import Constraint, Driven
 
 if TYPE_CHECKING:
-    from .closure import Closure, ConstrainedDynamics
+    from .closure import Closure, ConstrainedDynamics, Terms
     from ..robot import Robot, Wrenches
 
 Array = NDArray[np.float64]
@@ -43,7 +44,8 @@ class Constrained:
     """
     Methods of a robot with constraints.
 
-    Dynamics, assembly and mobility also answer where there are none.
+    Where there are none they answer too, with no equations; only `singularity` has no meaning.
+    All but `mobility`, `singularity` and `reactions` take a batch.
 
     t, in seconds, matters only where a constraint names the time. Multipliers are one an
     equation, in the order of `constraint_labels`.
@@ -69,8 +71,7 @@ class Constrained:
     @property
     def constraint_labels(self) -> list[tuple[str, str]]:
         """(constraint, equation) of every row: x y z shifts, rx ry rz rotations in loop axes."""
-        labels: list[tuple[str, str]] = self._closure.structure.labels()
-        return labels
+        return self._closure.structure.labels() if self.constraints else []
 
     def with_constraints(self: Any, *constraints: Constraint) -> Robot:
         """Return this robot with more constraints (see dynamics.constraints)."""
@@ -78,25 +79,33 @@ class Constrained:
 
     def constraint_residual(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return Phi(q, t): metres and radians, zero where the constraints hold."""
-        return np.asarray(self._terms(q, t).residual)
+        return np.asarray(self._terms(q, np.zeros(self.nv), t).residual)
 
     def constraint_jacobian(self: Any, q: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return Phi_q, equations x nv: the velocities allowed satisfy Phi_q v = -Phi_t."""
-        return np.asarray(self._closure.jacobian(self._terms(q, t).entries)) \
-            if self.constraints else np.zeros((*np.shape(q)[:-1], 0, self.nv))
+        return self._matrix(self._terms(q, np.zeros(self.nv), t))  # type: ignore[no-any-return]
 
-    def _terms(self: Any, q: ArrayLike, t: ArrayLike) -> Any:
-        return self._closure.slow_terms(q, np.zeros(self.nv), t)
+    def _terms(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike) -> Terms:
+        from .closure import Terms
+        if self.constraints:
+            return self._closure.terms(q, v, _row(t))  # type: ignore[no-any-return]
+        none = np.zeros((*checked(self, q=q, v=v)[1], 0))
+        return Terms(none, none, none, none)
+
+    def _matrix(self: Any, terms: Terms) -> Array:
+        """Return Phi_q."""
+        return np.asarray(self._closure.jacobian(terms.entries)) if self.constraints \
+            else np.zeros((*terms.entries.shape, self.nv))
 
     def constraint_rate(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return d Phi/dt = Phi_q v + Phi_t, and A^T v + a_0 of Pfaffian constraints."""
-        terms = self._closure.slow_terms(q, v, t)
-        J = self._closure.jacobian(terms.entries)
+        terms = self._terms(q, v, t)
+        J = self._matrix(terms)
         return np.asarray((J @ np.asarray(v, dtype=np.float64)[..., None])[..., 0] + terms.drift)
 
     def constraint_gamma(self: Any, q: ArrayLike, v: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return gamma: accelerations that keep the constraints satisfy Phi_q a = gamma."""
-        return np.asarray(self._closure.slow_terms(q, v, t).gamma)
+        return np.asarray(self._terms(q, v, t).gamma)
 
     def assemble(self: Any, q: ArrayLike, fixed: Sequence[str] | Mapping[str, Any] | None = None,
                  t: float = 0.0, tolerance: float = 1e-12) -> Array:
@@ -111,32 +120,35 @@ class Constrained:
 
     def velocity_analysis(self: Any, q: ArrayLike, rates: Mapping[str, Any] | None = None,
                           t: float = 0.0) -> Array:
-        """Return the smallest v with Phi_q v = -Phi_t and the given joint velocities."""
-        terms = self._closure.terms(_row(q), np.zeros(self.nv), _row(t))
-        return np.asarray(self._analysis(
-            self._closure.jacobian(terms.entries), -terms.drift, rates, 'velocity'))
+        """Return the smallest v with Phi_q v = -Phi_t and the given {joint: velocity}."""
+        terms = self._terms(q, np.zeros(self.nv), t)
+        return np.asarray(self._analysis(self._matrix(terms), -terms.drift, rates, 'velocity'))
 
     def acceleration_analysis(self: Any, q: ArrayLike, v: ArrayLike,
                               accelerations: Mapping[str, Any] | None = None,
                               t: float = 0.0) -> Array:
         """Return the smallest a with Phi_q a = gamma and the given joint accelerations."""
-        terms = self._closure.terms(_row(q), _row(v), _row(t))
-        return np.asarray(self._analysis(
-            self._closure.jacobian(terms.entries), terms.gamma, accelerations, 'acceleration'))
+        terms = self._terms(q, v, t)
+        return np.asarray(self._analysis(self._matrix(terms), terms.gamma, accelerations,
+                                         'acceleration'))
 
     def _analysis(self: Any, J: Array, right: Array, given: Mapping[str, Any] | None,
                   what: str) -> Any:
-        held, values = held_coordinates(self, given or {})
+        batch = right.shape[:-1]
+        held, values = held_coordinates(self, given or {}, batch)
         free = np.setdiff1d(np.arange(self.nv), held)
-        result = np.zeros(self.nv)
-        result[held] = values
-        right = right - J @ result
-        result[free] = np.linalg.lstsq(J[:, free], right, rcond=kkt.RANK)[0]
-        left = np.abs(J[:, free] @ result[free] - right).max(initial=0.0)
-        if left > 1e-8 * max(1.0, float(np.abs(right).max(initial=0.0))):
+        result = np.zeros((*batch, self.nv))
+        result[..., held] = values
+        right = right[..., None] - J @ result[..., None]
+        part = np.linalg.pinv(J[..., free], kkt.RANK) @ right
+        result[..., free] = part[..., 0]
+        left = np.abs(J[..., free] @ part - right).max(axis=(-2, -1), initial=0.0)
+        size = np.maximum(1.0, np.abs(right).max(axis=(-2, -1), initial=0.0))
+        if (left > 1e-8 * size).any():
             raise ValueError(f"robot '{self.name}' cannot move so: no {what} satisfies the "
-                             f'constraints with {dict(given or {})} (left over: {left:.3g}); '
-                             'a locked configuration, or too many joints given')
+                             f'constraints with {dict(given or {})} (left over: '
+                             f'{left.max():.3g}); a locked configuration, or too many joints'
+                             ' given')
         return result
 
     def constrained_dynamics(self: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
@@ -171,8 +183,11 @@ class Constrained:
         With independent joints named (or called so by the file) v = B v_i: coordinate
         partitioning, B = [-Phi_qd^-1 Phi_qi; 1]. Otherwise the columns are orthonormal.
         """
-        J = self.constraint_jacobian(q, t)
         names = self.independent_joints if independent is None else independent
+        return np.asarray(row_by_row(self, lambda q: (self._basis(q, names, t),), q=q)[0])
+
+    def _basis(self: Any, q: Array, names: Sequence[str], t: float) -> Array:
+        J = self.constraint_jacobian(q, t)
         basis = kkt.null_space(J)
         if not names:
             return basis
@@ -190,11 +205,18 @@ class Constrained:
 
         a = B z + c with Phi_q c = gamma; B as in `null_space`. The same as constrained_dynamics.
         """
+        def solved(q: Array, v: Array, tau: Array) -> tuple[Array]:
+            return (self._reduced(q, v, tau, independent, t),)
+
+        return np.asarray(row_by_row(self, solved, q=q, v=v, tau=tau)[0])
+
+    def _reduced(self: Any, q: Array, v: Array, tau: Array, independent: Sequence[str] | None,
+                 t: float) -> Array:
         B = self.null_space(q, independent, t)
         J = self.constraint_jacobian(q, t)
         c = np.linalg.lstsq(J, self.constraint_gamma(q, v, t), rcond=kkt.RANK)[0]
         M = self.mass_matrix(q)
-        Q = np.asarray(tau, dtype=np.float64) - self.bias_torque(q, v)
+        Q = tau - self.bias_torque(q, v)
         return np.asarray(c + B @ np.linalg.solve(B.T @ M @ B, B.T @ (Q - M @ c)))
 
     @property
@@ -214,7 +236,14 @@ class Constrained:
         names = actuated if actuated is not None else self.independent_joints or self.joint_names
         for name in names:
             known(self.name, 'joint', name, self.joint_names)
-        q, v, a = (np.asarray(x, dtype=np.float64) for x in (q, v, a))
+
+        def solved(q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+            return self._actuated(q, v, a, names, t)  # type: ignore[no-any-return]
+
+        return _result(*row_by_row(self, solved, q=q, v=v, a=a))
+
+    def _actuated(self: Any, q: Array, v: Array, a: Array, names: Sequence[str],
+                  t: float) -> tuple[Array, Array]:
         needed = self.inverse_dynamics(q, v, a)
         J = self.constraint_jacobian(q, t)
         B = kkt.null_space(J)
@@ -227,7 +256,7 @@ class Constrained:
                 f"the joints {', '.join(names)} cannot give robot '{self.name}' this "
                 f'acceleration: {len(chosen)} torques for {B.shape[1]} freedoms; name other '
                 'actuated joints')
-        return _result(tau, -np.linalg.lstsq(J.T, needed - tau, rcond=kkt.RANK)[0])
+        return tau, -np.linalg.lstsq(J.T, needed - tau, rcond=kkt.RANK)[0]
 
     def undriven(self: Any) -> Robot:
         """Return this robot without its driving constraints."""

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .assembly import AssemblyError
+from .rows import one_state
 from ..dynamics import kkt
 from ..dynamics.constraints import Driven, JointCoupling, LoopClosure
 
@@ -97,13 +98,14 @@ class Mobility:
 def mobility_of(robot: Robot, q: ArrayLike | None, t: float) -> Mobility:
     """Count at `q`; None: at a configuration near neutral that is not singular."""
     nv = robot.nv
+    here = None if q is None else one_state(robot, 'mobility', q=q)[0]
     if not robot.constraints:
         return Mobility(nv, 0, 0, nv, None, nv, (), 0, nv)
     driving = {c.name for c in robot.constraints if isinstance(c, Driven)}
     labels = robot.constraint_labels
     rows = [k for k, (name, _) in enumerate(labels) if name not in driving]
-    here = robot.assemble(robot.neutral(), (), t) if q is None \
-        else np.asarray(q, dtype=np.float64)
+    if here is None:
+        here = robot.assemble(robot.neutral(), (), t)
     generic, near = _freest(robot, here, rows, t)
     if q is None:
         here = near
@@ -166,7 +168,7 @@ def _planar_count(robot: Robot, q: Array) -> int | None:
 def singularity_of(robot: Robot, q: ArrayLike, v: ArrayLike, t: float) -> dict[str, Any]:
     """Classify a configuration: see Robot.singularity."""
     closure = robot._closure
-    q, v = (np.asarray(x, dtype=np.float64) for x in (q, v))
+    q, v = one_state(robot, 'singularity', q=q, v=v)
     terms = closure.slow_terms(q, v, t)
     J = closure.jacobian(terms.entries)
     full = robot.nv - robot.mobility(q, t).generic_freedoms + sum(

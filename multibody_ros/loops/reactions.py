@@ -22,6 +22,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .rows import one_state
 from ..compiler.dual import derivative, Dual
 from ..dynamics.constraints import Constraint, LoopClosure
 from ..dynamics.kkt import shared_rows
@@ -110,13 +111,12 @@ def _attached(pose: Any, end: Any) -> Any:
 def reactions_of(robot: Robot, q: ArrayLike, v: ArrayLike, tau: ArrayLike, t: float,
                  wrenches: Wrenches | None) -> Reactions:
     """Solve the motion and share out the multipliers."""
-    q, v = (np.asarray(x, dtype=np.float64) for x in (q, v))
+    q, v, tau = one_state(robot, 'reactions', q=q, v=v, tau=tau)
     a, multipliers = robot.constrained_dynamics(q, v, tau, t, wrenches)
     J = robot.constraint_jacobian(q, t)
-    closure = robot._closure
     constraints = {}
     for constraint in robot.constraints:
-        rows = closure.structure.rows[constraint.name]
+        rows = robot._closure.structure.rows[constraint.name]
         constraints[constraint.name] = _reaction(
             robot, constraint, q, t, J[rows], multipliers[rows])
     joints = robot.joint_wrenches(q, v, a, wrenches)

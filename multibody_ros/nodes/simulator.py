@@ -20,6 +20,7 @@ import sys
 from time import time_ns
 from typing import Any, Callable
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rclpy.clock import Clock
@@ -32,7 +33,7 @@ from std_srvs.srv import SetBool, Trigger
 from .description import declare_description, described_text, load_robot
 from .executor import run_node
 from .health import ERROR, Health, OK, WARN
-from .messages import JointMap, MessageError, nanoseconds, time_message
+from .messages import JointMap, MessageError, nanoseconds
 from .observers import Observers
 from .pacing import FreeRunning, LockStep
 from .parameters import declare, Tuning
@@ -75,6 +76,7 @@ class Simulator(Node):
         self._declare()
         self._effort = (self.robot.limits.effort if self._physics.get('torque_limits', True)
                         else np.full(self.robot.nv, np.inf))
+        self._limits = self._effort.tolist()
         self.payload.take_over(lambda name: self.get_parameter(name).value, 0.0)
         self.simulation = Simulation(self.robot, *self.initial, dt=self.period / self.substeps,
                                      **self._physics)
@@ -91,6 +93,7 @@ class Simulator(Node):
         # not the node's clock: with use_sim_time that is the /clock made of these stamps
         self._epoch = BEGINNING if self._lockstep else time_ns()
         self.ticks = 0
+        self._now = Time()
         self._open(text)
         self.pacing = (LockStep if self._lockstep else FreeRunning)(self)
         self._tuning.now()
@@ -201,7 +204,9 @@ class Simulator(Node):
 
     def publish(self) -> None:
         """Publish the measured state, and what else somebody listens to."""
-        stamp = time_message(self.stamp)
+        # used again: what is published has been written out when this comes back
+        stamp = self._now
+        stamp.sec, stamp.nanosec = divmod(self.stamp, 1_000_000_000)
         if self._fault != 'frozen':
             self._measured = self.simulation.measured
         q, v = self._measured
@@ -235,7 +240,10 @@ class Simulator(Node):
 
     def accept(self, tau: np.ndarray) -> None:
         """Take over a command; a drive gives no more than its effort limit."""
-        self.tau = np.clip(tau, -self._effort, self._effort)
+        # mostly there is nothing to do, and finding that out costs less than doing it
+        if any(x > limit or -x > limit for x, limit in zip(tau.tolist(), self._limits)):
+            tau = np.clip(tau, -self._effort, self._effort)
+        self.tau = tau
         if self.mode in ('held', 'safe hold'):
             self.get_logger().info(f'command received, {self.mode} ends')
             self.mode = 'commanded'

@@ -26,6 +26,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
 FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
+#: the latest time in s that a message can hold
+LATEST = 2**31 - 1
 
 
 def read_trajectory(path: Path) -> JointTrajectory:
@@ -57,18 +59,22 @@ def _read_yaml(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _read_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    with path.open(newline='', encoding='utf-8') as file:
+    # spreadsheets put a byte order mark in front, which is no part of the first name
+    with path.open(newline='', encoding='utf-8-sig') as file:
         rows = list(csv.DictReader(file, skipinitialspace=True))
     if not rows:
         raise ValueError('has no rows below the header')
     columns = [name for name in rows[0] if name and name != 'time']
     joints = [name for name in columns if not name.endswith(tuple(f'.{f}' for f in FIELDS))]
+    if not joints:
+        raise ValueError('has no column named as a joint, only: '
+                         + ', '.join(name for name in rows[0] if name))
     points: list[dict[str, Any]] = []
     for row in rows:
         point: dict[str, Any] = {'time_from_start': float(row['time']),
                                  'positions': [float(row[name]) for name in joints]}
         for field in FIELDS[1:]:
-            if f'{joints[0]}.{field}' in row:
+            if any(f'{name}.{field}' in row for name in joints):
                 point[field] = [float(row[f'{name}.{field}']) for name in joints]
         points.append(point)
     return joints, points
@@ -78,14 +84,17 @@ def _message(names: list[str], points: list[dict[str, Any]]) -> JointTrajectory:
     message = JointTrajectory(joint_names=names)
     for k, given in enumerate(points):
         t = float(given['time_from_start'])
-        if not 0.0 <= t < math.inf:
-            raise ValueError(f'point {k}: time_from_start is {t}')
+        if not 0.0 <= t < LATEST:
+            raise ValueError(f'point {k}: time_from_start is {t} s, not within 0 to {LATEST}')
         sec, nanosec = divmod(round(t * 1e9), 1_000_000_000)
         point = JointTrajectoryPoint(time_from_start=Duration(sec=sec, nanosec=nanosec))
         for field in FIELDS:
             numbers = [float(x) for x in given.get(field, [])]
             if len(numbers) not in ((len(names),) if field == 'positions' else (0, len(names))):
                 raise ValueError(f'point {k}: {len(numbers)} {field} for {len(names)} joints')
+            for name, number in zip(names, numbers):
+                if not math.isfinite(number):
+                    raise ValueError(f'point {k}: {field} of joint {name!r} is {number}')
             setattr(point, field, numbers)
         message.points.append(point)
     if not message.points:

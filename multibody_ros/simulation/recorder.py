@@ -83,14 +83,14 @@ class Recorder:
                   'energies': np.stack(run('energies', Q, V), axis=1), 'work': w}
         if not s.elastic:
             del arrays['theta'], arrays['omega']
-        return Log(_entries(self.robot.v_index), _entries(self.robot.q_index), arrays)
+        return Log(entries(self.robot.v_index), entries(self.robot.q_index), arrays)
 
     def _state(self, state: Array) -> tuple[Array, Array]:
         nQ = self.structure.nQ
         return state[:self.robot.nq], state[nQ:nQ + self.robot.nv]
 
 
-def _entries(index: Mapping[str, slice]) -> tuple[str, ...]:
+def entries(index: Mapping[str, slice]) -> tuple[str, ...]:
     """Return a name for every entry of q or v."""
     return tuple(name if place.stop - place.start == 1 else f'{name}[{k}]'
                  for name, place in index.items() for k in range(place.stop - place.start))

@@ -33,6 +33,7 @@ from .sensors import Sensors
 from .state import divergence, first_states, joint_of, torque_rows, vector_of
 from .structure import WORK
 from ..arguments import known
+from ..compiler.layout import address
 from ..compiler.machine import aligned
 
 if TYPE_CHECKING:
@@ -91,9 +92,14 @@ class Simulation:
         self.structure, self.values = self._physics.build(self.robot, self.dt)
         adaptive = self.integrator == 'adaptive'
         self.engine = engine_of(self.robot, self.structure, 'rk4' if adaptive else self.integrator)
-        self._state = aligned(self.engine.machine.flow.state_size)
-        self._done = aligned(1)
-        self._views = self._split(self._state)
+        self._state, self._done = aligned(self.engine.machine.flow.state_size), aligned(1)
+        # plain memory, read and copied in a fraction of numpy's time
+        memories: Any = self._state.data, np.empty_like(self._state).data, self._done.data
+        self._memory, self._before, self._done_memory = memories
+        # Q, V, m, w
+        sizes = list(self.engine.machine.flow.state.values())
+        self._views = np.split(self._state, np.cumsum(sizes)[:-1])
+        self._q, self._v = self._views[0][:self.robot.nq], self._views[1][:self.robot.nv]
         # asking an array for its address takes longer than a step
         self._addresses = ((self.engine.parameters.ctypes.data, self.values.ctypes.data),
                            self._state.ctypes.data, self._done.ctypes.data)
@@ -102,11 +108,6 @@ class Simulation:
             self.structure, self.values, self._kernel_run, self.robot._coordinates.quaternions(),
             self.tolerance) if adaptive else None
         self._run = None if adaptive else self.engine.machine.function(1)
-
-    def _split(self, state: Array) -> list[Array]:
-        """Return Q, V, m, w of a state (or of many, along the first axes)."""
-        sizes = self.engine.machine.flow.state.values()
-        return np.split(state, np.cumsum(list(sizes))[:-1], axis=-1)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None,
               theta: ArrayLike | None = None, omega: ArrayLike | None = None) -> None:
@@ -145,7 +146,8 @@ class Simulation:
         control = self._control(tau, int(steps))
         before = self._steps
         states = self._advance(control, int(steps), 1 if self._recorder.watches else 0)
-        self._recorder.take(states, control, before)
+        if states is not None:
+            self._recorder.take(states, control, before)
 
     def measure(self, steps: int = 1) -> None:
         """Let the sensors measure the state as it is, `steps` times."""
@@ -166,28 +168,28 @@ class Simulation:
         """Samples since the last reset: states, torques by cause, energies, works."""
         return self._recorder.log(self._kernel_run)
 
-    def _advance(self, control: Array, steps: int, every: int) -> Array:
-        """Run the machine code; return the states after each `every` steps."""
-        stored = np.empty((steps // every if every else 0, len(self._state)))
-        before = self._state.copy()
-        self._done[0] = 0.0
+    def _advance(self, control: Array, steps: int, every: int) -> Array | None:
+        """Run the machine code; return the states after each `every` steps, if not 0."""
+        stored = np.empty((steps // every, len(self._state))) if every else None
+        self._before[:] = self._memory
+        self._done_memory[0] = 0.0
         if self._run is None:
             self._adapt(control, steps, every, stored)
         else:
             shared, state, done = self._addresses
             self._run(steps, every, control.shape[1] if len(control) > 1 else 0, *shared,
-                      control.ctypes.data, state, done, stored.ctypes.data if every else 0)
-        if self._done[0] < steps:
+                      address(control), state, done, 0 if stored is None else address(stored))
+        if self._done_memory[0] < steps:
             after = self._state.copy()
-            self._state[:] = before
+            self._memory[:] = self._before
             raise divergence(self.robot, self.structure, after,
-                             self.t + (self._done[0] + 1) * self.dt, self.dt)
+                             self.t + (self._done_memory[0] + 1) * self.dt, self.dt)
         if steps:
             self._tau = control[-1]
         self._steps += steps
         return stored
 
-    def _adapt(self, control: Array, steps: int, every: int, stored: Array) -> None:
+    def _adapt(self, control: Array, steps: int, every: int, stored: Array | None) -> None:
         """Do with SciPy what the machine code does."""
         solver = self._adaptive
         if solver is None:
@@ -201,8 +203,8 @@ class Simulation:
                 self._state, tau, (last - first) * self.dt, self.t + first * self.dt)
             if not np.isfinite(self._state).all():
                 return
-            self._done[0] = last
-            if every and last % every == 0:
+            self._done_memory[0] = last
+            if stored is not None and last % every == 0:
                 stored[last // every - 1] = self._state
 
     def at(self, t: float) -> tuple[Array, Array]:
@@ -227,10 +229,8 @@ class Simulation:
         """Let [force; torque] act at a link's origin, world axes, from now on."""
         known(self.robot.name, 'link', link, self.robot.link_names)
         F = checked_wrench(link, wrench)
-        wrenches = dict(self._physics.wrenches)
-        new = link not in wrenches
-        wrenches[link] = F
-        self._physics.wrenches = wrenches
+        new = link not in self._physics.wrenches
+        self._physics.wrenches = wrenches = {**self._physics.wrenches, link: F}
         if new:
             state = self._state
             self._build()
@@ -247,12 +247,12 @@ class Simulation:
     @property
     def q(self) -> Array:
         """Configuration (a copy)."""
-        return self._views[0][:self.robot.nq].copy()
+        return self._q.copy()
 
     @property
     def v(self) -> Array:
         """Velocity (a copy)."""
-        return self._views[1][:self.robot.nv].copy()
+        return self._v.copy()
 
     @property
     def theta(self) -> Array:

@@ -106,15 +106,15 @@ def vector_of(robot: Robot, s: Structure, name: str, values: ArrayLike, size: in
 
 def torque_rows(robot: Robot, s: Structure, tau: ArrayLike, steps: int) -> Array:
     """Return torques as rows of an array of their own: one for all steps, or one a step."""
-    array = np.array(tau, dtype=np.float64)
-    if array.shape != (robot.nv,) and array.shape != (steps, robot.nv):
+    array = np.array(tau, dtype=np.float64, ndmin=2)
+    if array.shape != (steps, robot.nv) and (array.shape != (1, robot.nv) or np.ndim(tau) != 1):
         raise ValueError(f"tau must have {robot.nv} entries for robot '{robot.name}' "
                          f"({', '.join(robot.joint_names)}), or {steps} rows of them, not shape "
-                         f'{array.shape}')
-    # a sum is finite only if every term is
-    if not math.isfinite(array.sum()) and not np.isfinite(array).all():
+                         f'{np.shape(tau)}')
+    # a sum of squares is finite only if every term is, and this one is quick
+    if not math.isfinite(np.vdot(array, array)) and not np.isfinite(array).all():
         bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-        at = f' in step {bad[0]}' if array.ndim == 2 else ''
+        at = f' in step {bad[0]}' if np.ndim(tau) == 2 else ''
         raise ValueError(f"tau is {array[bad]} at {place_of(robot, s, 'v', bad[-1])}{at} of robot "
                          f"'{robot.name}'")
-    return array.reshape(-1, robot.nv)
+    return array

@@ -82,7 +82,9 @@ class JointTrajectory:
         """
         Return this trajectory up to `start` (default: `now`) and from there on the `new` one.
 
-        Waypoints of `new` that lie before are left out. From the handover, with the position,
+        What ends before `now` is dropped, so that a stream of references does not pile up: before
+        the segment that `now` lies in, the position where it begins is held, and the effort.
+        Waypoints of `new` before the handover are left out. From the handover, with the position,
         velocity and acceleration this trajectory has then, the way leads to the first waypoint
         that is left, of the same degree as the rest; `continuous` are the indices of joints that
         turn without end, which take the short way. If nothing is left: ValueError.
@@ -101,7 +103,8 @@ class JointTrajectory:
         a = None if new.a is None else new.a[ahead]
         efforts = None if new.efforts is None else new.efforts[ahead]
         result = JointTrajectory(new.times[ahead], q, v, a, efforts)
-        kept = [k for k, knot in enumerate(self._knots[:-1]) if knot < handover]
+        kept = [k for k in range(_place(self._knots, now), len(self._knots) - 1)
+                if self._knots[k] < handover]
         knots = [self._knots[k] for k in kept]
         segments = [self._cut(k, handover) for k in kept]
         if self._knots[-1] < handover:
@@ -112,7 +115,7 @@ class JointTrajectory:
             None if v is None else np.vstack([here[1], v]),
             None if a is None else np.vstack([here[2], a]))
         if self.effort is not None or result.effort is not None:
-            result._keep_effort(self, handover)
+            result._keep_effort(self, now, handover)
         return result
 
     def _join(self, knots: list[float], segments: list[Array], times: Array, q: Array,
@@ -138,17 +141,17 @@ class JointTrajectory:
         s = (t - times[k]) / (times[k + 1] - times[k])
         return np.asarray((1.0 - s) * rows[k] + s * rows[k + 1])
 
-    def _keep_effort(self, old: JointTrajectory, handover: float) -> None:
-        """Put the efforts of the `old` trajectory up to the handover in front; none are zero."""
+    def _keep_effort(self, old: JointTrajectory, now: float, handover: float) -> None:
+        """Put the `old` trajectory's efforts from `now` to the handover in front, 0 if none."""
         own = np.zeros((len(self.times), self.q.shape[1])) if self.efforts is None \
             else self.efforts
-        before = old._effort_times < handover
-        rows = np.zeros((len(before), own.shape[1])) if old._effort_rows is None \
+        times = old._effort_times
+        kept = slice(_place(times.tolist(), now), int(np.searchsorted(times, handover)))
+        rows = np.zeros((len(times), own.shape[1])) if old._effort_rows is None \
             else old._effort_rows
         here = np.zeros(own.shape[1]) if old.effort is None else old.effort(handover)
-        self._effort_times = np.concatenate(
-            [old._effort_times[before], [handover], self.times])
-        self._effort_rows = np.vstack([rows[before], here, own])
+        self._effort_times = np.concatenate([times[kept], [handover], self.times])
+        self._effort_rows = np.vstack([rows[kept], here, own])
         self.effort = self._effort
 
     def _rows(self, name: str, values: ArrayLike | None, like_q: bool = True) -> Array | None:
@@ -158,6 +161,11 @@ class JointTrajectory:
         if len(rows) != len(self.q) or (like_q and rows.shape != self.q.shape):
             raise ValueError(f'{name} {rows.shape} must have the shape of q {self.q.shape}')
         return rows
+
+
+def _place(times: Sequence[float], now: float) -> int:
+    """Return the index of the last of `times` that is not after `now`, or of the first one."""
+    return max(0, bisect_right(times, now) - 1)
 
 
 def spline_velocities(times: Sequence[float] | Array, q: ArrayLike,
