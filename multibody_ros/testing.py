@@ -34,7 +34,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 import pytest
-from rcl_interfaces.srv import SetParametersAtomically
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -103,20 +103,23 @@ class Bench(Processes):
         self.states: list[JointState] = self.listen(JointState, 'joint_states')
         self.reports: list[DiagnosticArray] = self.listen(DiagnosticArray, '/diagnostics')
         self.robot: Any = None
-        self._rate = 0.0
 
     def simulate(self, description: str | Path, files: Sequence[Path] = (),
                  **parameters: Any) -> Any:
-        """Start the simulator, in lock-step and paused, and return its robot."""
+        """Start the simulator, in lock-step and paused, and return its robot, its gravity too."""
         path = Path(description) if Path(description).is_file() else resource(str(description))
-        self.robot = load_urdf(path)
-        self._joints = JointMap(self.robot)
         self.start('simulator', {'description_file': path, 'lockstep': True,
                                  'start_paused': True, **parameters}, files)
         self._commands = self.listen(JointState, 'joint_commands')
         self._pushes = self.node.create_publisher(WrenchStamped, 'simulator/external_wrench',
                                                   DEEP)
         self._first = nanoseconds(self.wait(lambda: self.states, 'no joint state')[0].header.stamp)
+        rate, gravity = self.call(
+            GetParameters, 'simulator/get_parameters',
+            GetParameters.Request(names=['update_rate', 'gravity'])).values
+        self._rate = float(rate.double_value)
+        self.robot = load_urdf(path, gravity=tuple(gravity.double_array_value))
+        self._joints = JointMap(self.robot)
         return self.robot
 
     def run_script(self, path: str | Path, *arguments: str) -> Any:
@@ -131,8 +134,6 @@ class Bench(Processes):
     def advance(self, seconds: float) -> Log:
         """Let the robot move for some seconds of its time and return what happened."""
         del self.states[:-1]
-        if not self._rate:
-            self._rate = self._update_rate()
         left = round(seconds * self._rate)
         while left > 0:
             left -= self._take(min(left, AT_ONCE))
@@ -245,12 +246,6 @@ class Bench(Processes):
         self.reports.clear()
         report: dict[str, str] = self.wait(lambda: self.last_health(name), f'no report of {name}')
         return report
-
-    def _update_rate(self) -> float:
-        from rcl_interfaces.srv import GetParameters
-        answer = self.call(GetParameters, 'simulator/get_parameters',
-                           GetParameters.Request(names=['update_rate']))
-        return float(answer.values[0].double_value)
 
     def __exit__(self, *_: object) -> None:
         """End the processes, then the node."""

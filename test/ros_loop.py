@@ -31,6 +31,30 @@ START = np.array([0.0, 0.5, 0.0, -1.4, 0.0, 0.9, 0.0])
 FRICTIONLESS = {f'physics.{kind}.{name}': 0.0 for kind in ('friction', 'damping')
                 for name in JOINTS}
 
+#: an arm with a force sensor and fingers that slide out, names as some exporters write them
+GRIPPER = """
+<robot name="gripper">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" iyy="0.03" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="hand-0"><inertial><origin xyz="0.05 0 0"/><mass value="0.5"/>
+    <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="left finger"><inertial><origin xyz="0.05 0 0"/><mass value="0.1"/>
+    <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="right finger"><inertial><origin xyz="0.05 0 0"/><mass value="0.1"/>
+    <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="1st-joint" type="revolute"><parent link="base"/><child link="upper"/>
+    <axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="50" velocity="5"/></joint>
+  <joint name="force.sensor" type="fixed"><parent link="upper"/><child link="hand-0"/>
+    <origin xyz="0.4 0 0"/></joint>
+  <joint name="finger.joint" type="prismatic"><parent link="hand-0"/><child link="left finger"/>
+    <origin xyz="0.1 0 0"/><axis xyz="1 0 0"/>
+    <limit lower="-0.05" upper="0.05" effort="20" velocity="1"/></joint>
+  <joint name="finger_joint" type="prismatic"><parent link="hand-0"/><child link="right finger"/>
+    <origin xyz="0.1 0 0"/><axis xyz="1 0 0"/><mimic joint="finger.joint"/>
+    <limit lower="-0.05" upper="0.05" effort="20" velocity="1"/></joint>
+</robot>"""
+
 
 class Loop(Bench):
     """A bench with the shipped arm."""

@@ -26,6 +26,20 @@ JOINTS = ['left_motor', 'left_elbow', 'right_motor', 'right_elbow']
 START = dict(zip(JOINTS, (2.2, -1.4, 0.9, 1.4)))
 
 
+@pytest.mark.parametrize(('urdf', 'start'), [(URDF, START), (resource('urdf/arm7.urdf'), {})])
+def test_sensors_are_noisy_while_the_joints_are_held(tmp_path, urdf, start):
+    """Of a mechanism as of a tree: every state is measured anew."""
+    with Loop(tmp_path) as loop:
+        loop.start('simulator', {
+            'description_file': urdf, 'update_rate': 200.0, 'sensors.position_noise': 0.01,
+            'sensors.resolution': 0.001,
+            **{f'initial_positions.{name}': x for name, x in start.items()}})
+        loop.wait(lambda: len(loop.states) > 200, 'no states')
+        q = np.array([m.position for m in loop.states])
+    np.testing.assert_allclose(np.std(q, axis=0), 0.01, rtol=0.3)
+    np.testing.assert_allclose(q / 0.001, np.round(q / 0.001), atol=1e-6)
+
+
 @pytest.mark.parametrize('node, law', [
     ('computed_torque_controller', 'MechanismComputedTorque'),
     ('gravity_compensation_controller', 'MechanismGravityCompensation')])

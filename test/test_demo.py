@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 import os
 from pathlib import Path
 import re
@@ -24,13 +25,24 @@ import subprocess
 import sys
 import time
 
+from multibody_ros.nodes.reaper import left
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def demo(*options, screen=subprocess.PIPE, **more):
+def demo(*options, screen=subprocess.PIPE, sigint=signal.default_int_handler, **more):
     """Start the demonstration in a terminal session of its own, without a display."""
+    # a process inherits SIGINT as ignored from those that scripts start in the background, and
+    # the tests may have been started so
+    before = signal.signal(signal.SIGINT, sigint)
+    try:
+        return start(options, screen, more)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def start(options, screen, more):
     environment = {k: v for k, v in os.environ.items() if k not in ('DISPLAY', 'WAYLAND_DISPLAY')}
     return subprocess.Popen(
         [sys.executable, '-m', 'multibody_ros.cli', 'demo', *options], cwd=ROOT,
@@ -88,30 +100,93 @@ def test_demo_prints_a_table_and_draws_a_plot(tmp_path):
     assert str(plot) in out
 
 
-@pytest.mark.parametrize('progress', ['waiting for', '1 of 60 s'])
-def test_ctrl_c_leaves_no_process(tmp_path, progress):
+def running(pids):
+    """Return those that have not ended; one that nobody has asked for its status has."""
+    states = {}
+    for pid in pids:
+        try:
+            states[pid] = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0]
+        except OSError:
+            continue
+    return [pid for pid, state in states.items() if state != 'Z']
+
+
+def wait_for_end(pids):
+    end = time.monotonic() + 30.0
+    while running(pids):
+        assert time.monotonic() < end, f'{running(pids)} still run'
+        time.sleep(0.05)
+
+
+@contextmanager
+def shown_demo(tmp_path, progress, **more):
+    """Start a long demonstration on a terminal; yield process, terminal, what is shown, nodes."""
     terminal, screen = os.openpty()
     process = demo('--seconds', '60', '--plot', str(tmp_path / 'motion.png'), screen=screen,
-                   TMPDIR=str(tmp_path))
+                   TMPDIR=str(tmp_path), **more)
     os.close(screen)
+    started = []
     try:
         shown = read(terminal, progress)
-        started = nodes(process.pid)
-        assert len(started) == 2
+        # a process that is about to become another program has no command line for a moment
+        started += nodes(process.pid)
+        while len(started) < 2 and process.poll() is None:
+            started[:] = nodes(process.pid)
+        assert len(started) == 2, shown
+        yield process, terminal, shown, started
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(terminal)
+        wait_for_end(started)
+
+
+@pytest.mark.parametrize('sigint', [signal.default_int_handler, signal.SIG_IGN])
+@pytest.mark.parametrize('progress', ['waiting for', '1 of 60 s'])
+def test_ctrl_c_leaves_no_process(tmp_path, progress, sigint):
+    with shown_demo(tmp_path, progress, sigint=sigint) as (process, terminal, shown, started):
         # what a terminal does: the signal goes to the whole foreground group
         os.killpg(process.pid, signal.SIGINT)
         shown += read(terminal)
         assert process.wait(30) == 130, shown
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        process.stdout.close()
-        os.close(terminal)
+        assert running(started) == []
     assert 'interrupted, all processes ended' in shown
     assert 'Traceback' not in shown
-    assert [child for child in started if Path(f'/proc/{child}').exists()] == []
     assert list(tmp_path.glob('multibody_demo_*')) == []
+
+
+@pytest.mark.parametrize(('number', 'status'), [
+    (signal.SIGHUP, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_demo_that_is_ended_otherwise_leaves_no_process(tmp_path, number, status):
+    """Where the terminal is closed, the demo asked to end, or killed."""
+    with shown_demo(tmp_path, '0 of 60 s') as (process, _, _, started):
+        os.killpg(process.pid, number)
+        assert process.wait(30) == status
+        wait_for_end(started)
+
+
+def test_children_of_a_killed_process_end():
+    """Those of strangers too, who know nothing of their parent, and those deaf to SIGTERM."""
+    child = 'import os, time; print(os.getpid(), flush=True); time.sleep(1000)'
+    deaf = f'import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {child}'
+    parent = subprocess.Popen([sys.executable, '-c', f"""
+import sys, time
+from multibody_ros.nodes.processes import Processes
+processes = Processes()
+for code in ({child!r}, {deaf!r}):
+    processes.run([sys.executable, '-c', code], 'child')
+time.sleep(1000)"""], cwd=ROOT, text=True, stdout=subprocess.PIPE)
+    try:
+        pids = [int(parent.stdout.readline()) for _ in range(2)]
+        helpers = list(children(parent.pid))
+    finally:
+        parent.kill()
+        parent.communicate(timeout=30)
+    wait_for_end([*pids, *helpers])
+
+
+def test_reaper_ends_what_has_not_ended():
+    assert left(['+12', '+3', '-12', '+45']) == {3, 45}
 
 
 @pytest.mark.parametrize(('options', 'reason'), [

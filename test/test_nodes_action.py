@@ -232,6 +232,19 @@ def test_goal_is_reached_with_feedback_on_the_way(plant):
     assert len(handle.feedback) == count
 
 
+def test_goal_of_some_joints(plant):
+    """The others are nobody's goal: they stay where they are, and no feedback names them."""
+    plant.controller._chosen = ['joint2', 'joint1']
+    plant.start()
+    handle = plant.server.send(request())
+    plant.run(0.9, off=0.02)
+    assert list(handle.feedback[-1].joint_names) == ['joint2', 'joint1']
+    np.testing.assert_allclose(handle.feedback[-1].error.positions, [0.0, 0.02], atol=1e-12)
+    plant.run(0.2)
+    assert handle.ended() == (SUCCEEDED, 0, 'reached, largest error 0')
+    np.testing.assert_allclose(plant.reference()[0], START + WAY * (np.arange(7) < 2), atol=1e-12)
+
+
 def test_goals_are_refused_with_the_reason(plant):
     plant.start()
     plant.controller.trigger_deactivate()

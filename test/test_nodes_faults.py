@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from multibody_ros import load_urdf
 from multibody_ros.nodes.messages import time_message
 from multibody_ros.nodes.qos import NEWEST
 import numpy as np
@@ -87,6 +88,36 @@ def test_bad_states_are_refused_and_silence_is_reported(loop):
     loop.insist(publisher, state(50 * 10**9, START + 0.2), lambda: commands, 'no recovery')
     np.testing.assert_array_equal(values(commands[-1:], 'effort', JOINTS)[0], first)
     assert loop.health(f'/{NODE}')['message'] == 'answering'
+
+
+def test_velocities_not_given_are_estimated_joint_by_joint(loop):
+    """The damping of each joint tells which velocity the controller believes in."""
+    node, damping = 'gravity_compensation_controller', 2.0
+    loop.start(node, {'description_file': URDF, 'state_timeout': 3600.0, 'ramp_time': 0.0,
+                      'rise_time': 0.0, **{f'damping.{name}': damping for name in JOINTS}})
+    commands = loop.listen(JointState, 'joint_commands')
+    publisher = loop.talk(JointState, 'joint_states')
+
+    def answer(ns, q, v):
+        state = JointState(name=JOINTS, position=q.tolist(), velocity=list(v))
+        state.header.stamp = time_message(ns)
+        loop.insist(publisher, state, lambda: [c for c in commands
+                                               if c.header.stamp == state.header.stamp],
+                    'no answer')
+        return values(commands[-1:], 'effort', JOINTS)[0]
+
+    robot = load_urdf(URDF)
+    q, v, way = START, np.full(7, 0.1), np.linspace(-0.01, 0.01, 7)
+    nan = np.full(7, np.nan)
+    some = np.where(np.arange(7) % 2, 0.1, np.nan)
+    for k, (given, believed) in enumerate([
+            (nan, STILL), (nan, way / 0.1), ([], way / 0.1), (v, v),
+            (some, np.where(np.arange(7) % 2, 0.1, way / 0.1))]):
+        effort = answer(10**9 + k * 10**8, q, given)
+        np.testing.assert_allclose(effort, robot.gravity_torque(q) - damping * believed,
+                                   atol=1e-6)
+        q = q + way
+    assert loop.health(f'/{node}')['rejected'] == '0'
 
 
 def test_arm_is_held_safely_when_the_controller_is_killed(loop):

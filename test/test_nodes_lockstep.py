@@ -28,11 +28,11 @@ from trajectory_msgs.msg import JointTrajectory
 
 
 def test_same_run_twice_is_bit_identical(tmp_path):
-    """With a trajectory, a push and a payload that the controller does not know of."""
+    """With noise, a trajectory, a push and a payload that the controller does not know of."""
     logs = []
     for _ in range(2):
         with Loop(tmp_path) as loop:
-            loop.closed('computed_torque_controller')
+            loop.closed('computed_torque_controller', **{'sensors.position_noise': 1e-5})
             publisher = loop.talk(JointTrajectory, 'computed_torque_controller/joint_trajectory')
             loop.request(publisher, trajectory(1.1, 1, START + 0.4), 'computed_torque_controller')
             loop.push('tool', force=(5.0, 0.0, -30.0), at=0.5, seconds=0.2)

@@ -18,9 +18,12 @@ from __future__ import annotations
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from multibody_ros import load_urdf
 from multibody_ros.nodes.qos import LATCHED
 import numpy as np
 import pinocchio as pin
+import pytest
+from rcl_interfaces.srv import GetParameters
 from ros_loop import CONFIG, FRICTIONLESS, JOINTS, START, trajectory, URDF, values
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -55,10 +58,32 @@ def test_parameters_are_refused_as_a_set_and_with_a_reason(loop):
         answer = loop.set_parameters(NODE, **good, **bad)
         assert reason.lower() in answer.lower(), (bad, answer)
     # nothing of the sets was taken over: joint1 still comes to rest as it did
-    from rcl_interfaces.srv import GetParameters
     values_now = loop.call(GetParameters, f'{NODE}/get_parameters', GetParameters.Request(
         names=['gains.joint1.p', 'payload.mass'])).values
     assert [v.double_value for v in values_now] == [100.0, 0.0]
+
+
+def test_refused_set_leaves_the_torque_as_it_was(loop):
+    """A payload that comes with a limit beyond the URDF's is not carried either."""
+    node = 'gravity_compensation_controller'
+    loop.closed(node, {'payload.ramp_time': 0.0})
+    before = loop.advance(0.05)
+    for bad in ({'max_effort__joint1': 1e6}, {'damping__joint1': -1.0}):
+        assert loop.set_parameters(node, payload__mass=3.0, max_effort__joint2=1.0, **bad) != ''
+        after = loop.advance(0.05)
+        # friction holds the arm, so the weight to carry stays the same
+        np.testing.assert_allclose(after.effort[-1], before.effort[-1], atol=1e-9)
+    assert loop.set_parameters(node, payload__mass=3.0) == ''
+    assert np.abs(loop.advance(0.05).effort[-1] - before.effort[-1]).max() > 1.0
+
+
+def test_refused_set_does_not_slow_the_simulator_down(loop):
+    """Half taken over, a second of the robot's time would last a quarter of an hour."""
+    loop.start('simulator', files=[CONFIG])
+    loop.wait(lambda: loop.states, 'no state')
+    answer = loop.set_parameters('simulator', real_time_factor=0.001, payload__link='hand')
+    assert "has no link 'hand'" in answer
+    loop.pass_time(1.0)
 
 
 def test_effort_limit_changes_while_running(loop):
@@ -128,6 +153,30 @@ def test_life_cycle_over_services(loop):
     assert state() == 'active'
     assert change(Transition.TRANSITION_ACTIVE_SHUTDOWN)
     assert state() == 'finalized'
+
+
+@pytest.mark.parametrize('node', [NODE, 'cartesian_controller'])
+def test_after_the_clean_up_another_robot_may_come(loop, node):
+    """Limits, gains and links are those of the new robot; what was set at the start holds."""
+    description = loop.node.create_publisher(String, 'robot_description', LATCHED)
+    description.publish(String(data=URDF.read_text()))
+    loop.start(node, {'state_timeout': 3600.0, 'max_torque_rate.joint1': 1e5})
+    loop.wait(lambda: loop.last_health(f'/{node}').get('active') == 'True', 'does not start')
+    assert loop.set_parameters(node, max_effort__joint1=1.0) == ''
+    for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
+        request = ChangeState.Request(transition=Transition(id=transition))
+        assert loop.call(ChangeState, f'{node}/change_state', request).success
+    small = URDF.with_name('planar_2r.urdf')
+    description.publish(String(data=small.read_text()))
+    loop.wait(lambda: loop.health(f'/{node}')['active'] == 'True', 'does not take another robot')
+    limits = loop.call(GetParameters, f'{node}/get_parameters', GetParameters.Request(
+        names=['max_effort.joint1', 'max_torque_rate.joint1'])).values
+    assert [v.double_value for v in limits] == [load_urdf(small).limits.effort[0], 1e5]
+    commands = loop.listen(JointState, 'joint_commands')
+    state = JointState(name=['joint1', 'joint2'], position=[0.3, 0.4], velocity=[0.0, 0.0])
+    state.header.stamp.sec = 5
+    loop.insist(loop.talk(JointState, 'joint_states'), state, lambda: commands, 'no answer')
+    assert commands[0].name == ['joint1', 'joint2']
 
 
 def test_malformed_description_is_explained_and_a_good_one_heals(loop, capfd):

@@ -20,6 +20,7 @@ from pathlib import Path
 import re
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
+from multibody_ros import load_urdf
 from multibody_ros.nodes.messages import pose_matrix
 from multibody_ros.nodes.trajectory_file import read_trajectory
 import numpy as np
@@ -57,6 +58,19 @@ def test_robot_state_agrees_with_pinocchio(loop, peer):
     np.testing.assert_allclose([w.x, w.y, w.z], R @ velocity.angular, atol=1e-12)
     J = pin.computeFrameJacobian(model, data, START, tool, pin.LOCAL_WORLD_ALIGNED)
     assert conditions[0].data == pytest.approx(np.linalg.cond(J), rel=1e-9)
+
+
+def test_robot_state_estimates_velocities_that_are_not_given(loop):
+    loop.start('robot_state', {'description_file': URDF})
+    twists = loop.listen(TwistStamped, 'robot_state/tool/current_twist')
+    publisher = loop.talk(JointState, 'joint_states')
+    state = JointState(name=JOINTS, position=START.tolist(), velocity=[np.nan] * 7)
+    state.header.stamp.sec = 3
+    loop.insist(publisher, state, lambda: twists, 'no twist')
+    assert twists[-1].twist.angular.z == 0.0
+    state.header.stamp.sec, state.position[0] = 4, 0.25
+    loop.insist(publisher, state, lambda: twists[-1].header.stamp.sec == 4, 'no second twist')
+    assert twists[-1].twist.angular.z == pytest.approx(0.25)
 
 
 def test_trajectory_publisher_moves_the_arm(loop, tmp_path):
@@ -117,6 +131,15 @@ def test_bad_files_are_explained(tmp_path, name, text, reason):
     with pytest.raises(ValueError, match=re.escape(reason)) as error:
         read_trajectory(tmp_path / name)
     assert name in str(error.value)
+
+
+def test_robot_of_the_bench_has_the_gravity_of_the_simulator(loop):
+    """The weight that the bench computes is the one the simulated arm falls with."""
+    g = [1.0, 2.0, -3.0]
+    robot = loop.simulate(URDF, gravity=g)
+    np.testing.assert_allclose(robot.gravity_torque(START),
+                               load_urdf(URDF, gravity=g).gravity_torque(START))
+    assert robot is loop.robot
 
 
 def test_documented_example_of_the_bench(tmp_path, pytester_run):

@@ -81,3 +81,36 @@ def test_measuring_does_not_touch_the_motion(model):
 def test_bad_sensors(name, value):
     with pytest.raises(ValueError, match=f'sensors: {name} must be'):
         Sensors(**{name: value})
+
+
+@pytest.mark.parametrize('name', ['double_pendulum', 'five_bar'])
+def test_state_that_stays_is_measured_again(name):
+    """The sensors of a tree and of a mechanism draw new noise, the state keeps its numbers."""
+    sim = mb.Simulation(mb.load_urdf(SHIPPED / f'{name}.urdf'), sensors=Sensors(
+        position_noise=0.1, seed=3))
+    q = sim.q
+    first = sim.measured[0]
+    sim.measure()
+    second = sim.measured[0]
+    assert not np.any(first == second) and sim.t == 0.0
+    np.testing.assert_array_equal(sim.q, q)
+    sim.reset()
+    np.testing.assert_array_equal(sim.measured[0], first)
+
+
+def test_mechanism_is_measured_at_every_step():
+    """Encoder counts, and velocities that are their differences, two steps late."""
+    options = {'q': [2.2, -1.4234, 0.9, 1.4382], 'dt': 1e-3}
+    robot = mb.load_urdf(SHIPPED / 'five_bar.urdf')
+    sim = mb.Simulation(robot, **options, sensors=Sensors(
+        resolution=1e-3, differences=True, delay=2))
+    plain = mb.Simulation(robot, **options)
+    tau = [1.0, 0.0, -1.0, 0.0]
+    sim.step(tau, 40)
+    plain.step(tau, 37)
+    before = np.round(plain.q / 1e-3)
+    plain.step(tau)
+    q, v = sim.measured
+    np.testing.assert_allclose(q / 1e-3, np.round(plain.q / 1e-3))
+    np.testing.assert_allclose(v, np.round(plain.q / 1e-3) - before, atol=1e-9)
+    np.testing.assert_array_equal(plain.measured[0], plain.q)

@@ -43,10 +43,10 @@ class TermPublishers:
     def publish(self, stamp: Time) -> None:
         """Publish the terms of the last torque that somebody listens to."""
         if self._heard:
-            terms = self._controller.law.terms
+            terms, commanded = self._controller.law.terms, self._controller.commanded
             for name in self._heard:
-                self._publishers[name].publish(self._controller.joints.message(
-                    stamp, effort=getattr(terms, name)))
+                self._publishers[name].publish(commanded.message(
+                    stamp, effort=commanded.of(getattr(terms, name))))
 
     def _look(self) -> None:
         self._heard = [name for name, topic in self._publishers.items() if listened(topic)]

@@ -47,10 +47,18 @@ class CartesianController(Controller):
     def setup(self) -> Any:
         """Declare frames, gains and speeds, open the topics, make the law."""
         links = self.robot.link_names
-        self._link = declare(self, 'end_effector_frame', links[-1], 'link to guide')
-        self._base = declare(self, 'base_frame', links[0], 'link current_pose is given in')
+        self._link = declare(self, 'end_effector_frame', '',
+                             'link to guide; empty: the last one of the model') or links[-1]
+        self._base = declare(self, 'base_frame', '',
+                             'link current_pose is given in; empty: the first one') or links[0]
         for link in (self._link, self._base):
             known(self.robot.name, 'link', link, links)
+        moving = np.any(self.robot.jacobian(self.robot.neutral(), self._link), axis=0)
+        left = [name for name, moves in zip(self.joints.names, moving)
+                if moves and name not in self.commanded.names]
+        if left:
+            raise ValueError(f'end_effector_frame {self._link!r} is moved by joints that are not '
+                             f'among `joints`: {", ".join(left)}')
         self._soft = declare_choice(self, 'law', 'operational_space', 'law of the controller',
                                     ('operational_space', 'impedance')) == 'impedance'
         directions = declare(self, 'directions', 'pose',
@@ -119,8 +127,10 @@ class CartesianController(Controller):
             self.law.stiffness, self.law.damping = np.diag(kp), np.diag(kd)
         else:
             self.law.kp, self.law.kd = kp, kd
-        self.law.posture_kp = value('nullspace.stiffness')
-        self.law.posture_kd = value('nullspace.damping')
+        # joints that somebody else moves are not pulled
+        pulled = self.commanded.among(np.ones(len(self.commanded.names)), np.zeros(self.robot.nv))
+        self.law.posture_kp = value('nullspace.stiffness') * pulled
+        self.law.posture_kd = value('nullspace.damping') * pulled
         self.law.damped_below = value('damped_below')
         self._limits = MotionLimits(*(value(f'{what}.{part}') for what in (
             'max_speed', 'max_acceleration') for part in ('linear', 'angular')))

@@ -30,10 +30,11 @@ from std_srvs.srv import Trigger
 
 from .anatomy import TermPublishers
 from .description import declare_description, described_text, load_robot
-from .guard import declare_guard, safety, take_over_limits
+from .guard import check_limits, declare_guard, safety, take_over_limits
 from .health import ERROR, Health, OK, WARN
+from .joint_states import JointStates
 from .messages import JointMap, MessageError, nanoseconds
-from .parameters import declare, Tuning
+from .parameters import declare, declare_names, Tuning, undeclare
 from .payload import PayloadParameters
 from .qos import LATCHED, NEWEST, REQUEST, STREAM
 from .realtime import take_priority
@@ -65,9 +66,13 @@ class Controller(LifecycleNode):
             self, 'array_commands', False,
             "publish ~/commands as Float64MultiArray too, for ros2_control's "
             'forward_command_controller')
+        self._chosen = declare_names(
+            self, 'joints', 'joints to command, in the order of ~/commands; empty: all that move. '
+            'The others are taken to be where joint_states saw them last')
         self.autostart = declare(self, 'autostart', True, 'configure and activate by itself')
         declare_guard(self)
-        self._tuning = Tuning(self, self._take_over)
+        self._tuning = Tuning(self, self._check, self._take_over)
+        self._lasting = self.get_parameters_by_prefix('').keys()
         self.robot: Any = None
         self.law: Any = None
         self.active = False
@@ -96,10 +101,10 @@ class Controller(LifecycleNode):
         """Prepare the law to hold the present state; t = 0, self.q, self.v are set."""
 
     def tune(self, value: Callable[[str], Any]) -> None:
-        """Take over parameters of this kind of controller, all or none of them."""
+        """Take over parameters of this kind of controller; their ranges have been checked."""
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
-        """Publish more than the command, where somebody listens."""
+        """Publish more than the command `tau`, where somebody listens."""
 
     def send(self, kind: Any, topic: str, qos: QoSProfile = STREAM) -> Publisher:
         """Return a publisher that lives until the clean-up."""
@@ -137,6 +142,8 @@ class Controller(LifecycleNode):
         try:
             self.robot = load_robot(self, self._text)
             self.joints = JointMap(self.robot)
+            self.commanded = JointMap(self.robot, self._chosen)
+            self._states = JointStates(self.robot, self.commanded)
             self.health.hardware = self.robot.name
             self._commands = self.send(JointState, 'joint_commands')
             self._array = (self.send(Float64MultiArray, '~/commands', REQUEST)
@@ -159,15 +166,16 @@ class Controller(LifecycleNode):
             self._close()
             return FAILURE
         carrier = 'the robot' if self.carried else 'this controller'
-        self.get_logger().info(f'{self.robot.name}: {self.robot.nv} joints '
-                               f'({", ".join(self.joints.names)}); gravity is compensated by '
-                               f'{carrier}')
+        names = self.commanded.names
+        self.get_logger().info(f'{self.robot.name}: {len(names)} of {self.robot.nv} joints '
+                               f'({", ".join(names)}); gravity is compensated by {carrier}')
         return SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin with the next state that arrives."""
         self._epoch = None
         self._arrival = monotonic()
+        self._states.restart()
         self.active = True
         return super().on_activate(state)
 
@@ -177,7 +185,7 @@ class Controller(LifecycleNode):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close the topics and forget the robot."""
+        """Close the topics, forget the robot and the parameters that depend on it."""
         self._close()
         return SUCCESS
 
@@ -200,6 +208,7 @@ class Controller(LifecycleNode):
         for end in self._mine:
             end()
         self._mine.clear()
+        undeclare(self, self._lasting)
 
     def _warm_up(self) -> None:
         """Compile what the loop calls now: the first states must not wait for it."""
@@ -211,6 +220,10 @@ class Controller(LifecycleNode):
     def _start(self) -> None:
         if self.trigger_configure() == SUCCESS:
             self.trigger_activate()
+
+    def _check(self, value: Callable[[str], Any]) -> None:
+        self.payload.check(value)
+        check_limits(value, self.robot)
 
     def _take_over(self, value: Callable[[str], Any]) -> None:
         self.payload.take_over(value, self.t)
@@ -236,16 +249,11 @@ class Controller(LifecycleNode):
         if not self.active:
             return
         ns = nanoseconds(message.header.stamp)
-        q = self.joints.read(message, 'position')
-        if len(message.velocity):
-            v = self.joints.read(message, 'velocity')
-        elif self._epoch is None or ns <= self._stamp:
-            v = np.zeros_like(q) if self._epoch is None else self.v
-        else:
-            v = self.robot.difference(self.q, q) / (1e-9 * (ns - self._stamp))
         if not ns:
             raise MessageError('the stamp is zero: a controller takes its time from the states')
-        self.q, self.v = q, v
+        if not self._states.take(message, ns):
+            return
+        self.q, self.v = self._states.q, self._states.v
         self._answer(message.header.stamp, ns)
 
     def _answer(self, stamp: Time, ns: int) -> None:
@@ -268,7 +276,8 @@ class Controller(LifecycleNode):
             self.get_logger().error(f'safe stop, call ~/resume to go on: {self._told}')
         if self.carried:
             tau = tau - self.robot.gravity_torque(self.q)
-        self._commands.publish(self.joints.message(stamp, effort=tau))
+        tau = self.commanded.of(tau)
+        self._commands.publish(self.commanded.message(stamp, effort=tau))
         if self._array is not None:
             self._array.publish(Float64MultiArray(data=tau.tolist()))
         self._answered += 1
@@ -288,6 +297,6 @@ class Controller(LifecycleNode):
             return ERROR, f'safe stop: {self.law.stopped}', values
         if now - self._arrival > self.state_timeout:
             return ERROR, f'no joint state for {now - self._arrival:.1f} s', values
-        if self.count_publishers('joint_states') > 1:
+        if not self._chosen and self.count_publishers('joint_states') > 1:
             return WARN, 'several publishers on joint_states', values
         return OK, 'answering', values

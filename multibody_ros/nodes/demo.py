@@ -17,14 +17,14 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 import os
 from pathlib import Path
-import signal
 import sys
 import tempfile
 from typing import Callable
 
-from .processes import DOMAINS, free_domain
+from .processes import DOMAINS, free_domain, on_interruption
 
 #: tracking worse than this many rad or m is a failure; an idle machine comes to 0.003
 TOLERANCE = 0.05
@@ -46,14 +46,14 @@ def add_demo_options(parser: argparse.ArgumentParser) -> None:
 
 def run_demo(options: argparse.Namespace) -> int:
     """Run the demonstration and return the exit status."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    on_interruption(_interrupt)
     try:
         return _run(options)
     except KeyboardInterrupt:
-        print('\nmultibody demo: interrupted, all processes ended', file=sys.stderr)
+        _complain('\nmultibody demo: interrupted, all processes ended')
         return 130
     except (RuntimeError, OSError, ValueError) as error:
-        print(f'multibody demo: {error}', file=sys.stderr)
+        _complain(f'multibody demo: {error}')
         return 1
 
 
@@ -91,6 +91,12 @@ def _between(lower: float, upper: float) -> Callable[[str], float]:
         return value
 
     return number
+
+
+def _complain(text: str) -> None:
+    # the terminal may be gone: that is one way to interrupt
+    with suppress(OSError):
+        print(text, file=sys.stderr)
 
 
 def _interrupt(*_: object) -> None:

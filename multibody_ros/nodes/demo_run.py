@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 import sys
+from threading import Event
 from time import monotonic
 from typing import Any, Callable
 
@@ -34,7 +35,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .executor import make_executor
 from .messages import JointMap, time_message
-from .processes import Processes
+from .processes import interruption_noted, Processes
 from .qos import REQUEST
 from .recorder import Recorder
 from ..control.trajectory import SineTrajectory
@@ -82,14 +83,14 @@ def record(description: Path | None, seconds: float, rate: float) -> Result:
     path = resource('urdf/arm7.urdf') if description is None else description.resolve()
     files = [resource('config/arm7.yaml')] if description is None else []
     robot = load_urdf(path)
-    with Processes() as processes:
+    with interruption_noted() as interrupted, Processes() as processes:
         processes.start('simulator', {'description_file': path, 'update_rate': rate,
                                       'payload.ramp_time': 0.5}, files)
         processes.start(CONTROLLER, files=files)
-        # our own handlers: Ctrl-C must reach the code that ends the processes
+        # our own handlers: an interruption must reach the code that ends the processes
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         try:
-            run = _Run(robot, processes)
+            run = _Run(robot, processes, interrupted)
             start, took = run.follow(seconds)
         finally:
             rclpy.try_shutdown()
@@ -99,10 +100,11 @@ def record(description: Path | None, seconds: float, rate: float) -> Result:
 class _Run:
     """The recorder, the processes it watches, the motion."""
 
-    def __init__(self, robot: Any, processes: Processes) -> None:
+    def __init__(self, robot: Any, processes: Processes, interrupted: Event) -> None:
         self._robot = robot
         self._joints = JointMap(robot)
         self._processes = processes
+        self._interrupted = interrupted
         self._recorder = Recorder()
         self._executor = make_executor()
         self._executor.add_node(self._recorder)
@@ -171,6 +173,8 @@ class _Run:
     def _spin(self, done: Callable[[], bool], limit: float) -> bool:
         end = monotonic() + limit
         while not done() and monotonic() < end:
+            if self._interrupted.is_set():
+                raise KeyboardInterrupt
             ended = self._processes.ended()
             if ended:
                 raise RuntimeError(ended)

@@ -58,7 +58,7 @@ class DeferredServer(ActionServer):
 
 @dataclass
 class Goal:
-    """What is being followed; tolerances one a joint, in the robot's order."""
+    """What is being followed; tolerances one a joint that is commanded, in their order."""
 
     handle: Any
     trajectory: Any
@@ -118,7 +118,7 @@ class FollowAction:
             return
         sliding = {j.name for j in controller.robot.model.joints if j.kind == 'prismatic'}
         self._reached = np.array([LINEAR if name in sliding else ANGULAR
-                                  for name in controller.joints.names])
+                                  for name in controller.commanded.names])
         self._server = DeferredServer(
             controller, FollowJointTrajectory, NAME, self._begin, goal_callback=self._on_goal,
             handle_accepted_callback=self._begin,
@@ -138,7 +138,8 @@ class FollowAction:
             self.end('cancelled')
         else:
             result = verdict(controller.t, float(goal.trajectory.times[-1]),
-                             controller.joints.names, law.error, goal, law.stopped)
+                             controller.commanded.names, controller.commanded.of(law.error),
+                             goal, law.stopped)
             if controller.t >= goal.due - 1e-9 or result is not None:
                 goal.due = controller.t + FEEDBACK
                 goal.handle.publish_feedback(self._feedback(stamp))
@@ -163,7 +164,7 @@ class FollowAction:
     def _begin(self, handle: Any) -> None:
         handle.execute()
         controller, request = self._controller, handle.request
-        names = controller.joints.names
+        names = controller.commanded.names
         try:
             if request.multi_dof_trajectory.points:
                 raise MessageError('multi_dof_trajectory has points, there are only joints of '
@@ -197,12 +198,13 @@ class FollowAction:
         self._server.notify_execute(handle, finish)
 
     def _feedback(self, stamp: Time) -> Any:
-        controller = self._controller
+        controller, joints = self._controller, self._controller.commanded
         q, v, _ = controller.law.trajectory.sample(controller.t)
-        feedback = FollowJointTrajectory.Feedback(joint_names=controller.joints.names)
+        feedback = FollowJointTrajectory.Feedback(joint_names=joints.names)
         feedback.header.stamp = stamp
         for point, positions, velocities in (
                 (feedback.desired, q, v), (feedback.actual, controller.q, controller.v),
                 (feedback.error, controller.law.error, v - controller.v)):
-            point.positions, point.velocities = positions.tolist(), velocities.tolist()
+            point.positions = joints.of(positions).tolist()
+            point.velocities = joints.of(velocities).tolist()
         return feedback

@@ -58,8 +58,8 @@ def safety(node: Node, robot: Any) -> Safety:
                   stop_rate=value['stop_rate'], tracking=value['tracking_tolerance'] or None)
 
 
-def take_over_limits(value: Callable[[str], Any], robot: Any, law: Any) -> None:
-    """Give the law the joint limits of the parameters."""
+def check_limits(value: Callable[[str], Any], robot: Any) -> None:
+    """Complain about a joint limit beyond that of the URDF."""
     joints = robot.joint_names
     efforts = np.array([value(f'max_effort.{joint}') for joint in joints])
     allowed = np.minimum(robot.limits.effort, LARGE)
@@ -67,5 +67,10 @@ def take_over_limits(value: Callable[[str], Any], robot: Any, law: Any) -> None:
         k = int(np.argmax(efforts > allowed))
         raise ValueError(f'max_effort.{joints[k]} is {efforts[k]:g}, the URDF allows '
                          f'{allowed[k]:g}')
-    law.effort = efforts
+
+
+def take_over_limits(value: Callable[[str], Any], robot: Any, law: Any) -> None:
+    """Give the law the joint limits of the parameters."""
+    joints = robot.joint_names
+    law.effort = [value(f'max_effort.{joint}') for joint in joints]
     law.rates = [value(f'max_torque_rate.{joint}') for joint in joints]

@@ -37,6 +37,31 @@ from ..control.trajectory import JointTrajectory
 HALT = 0.5
 
 
+class Accompanied:
+    """
+    A trajectory of some joints as a law for all of them follows it.
+
+    The reference of the others, which somebody else moves, is the state they are in: they have no
+    error that the joints at hand would have to make up for.
+    """
+
+    def __init__(self, own: JointTrajectory, controller: Controller) -> None:
+        """Take the trajectory of the joints that the controller commands."""
+        self._own, self._controller = own, controller
+        self.times = own.times
+        self.effort = None if own.effort is None else self._effort
+
+    def sample(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return q, v, a of all joints."""
+        seen, joints = self._controller, self._controller.commanded
+        q, v, a = self._own.sample(t)
+        return joints.among(q, seen.q), joints.among(v, seen.v), joints.among(a, 0.0 * seen.v)
+
+    def _effort(self, t: float) -> np.ndarray:
+        own: Any = self._own.effort
+        return self._controller.commanded.among(own(t), 0.0 * self._controller.v)
+
+
 class JointLawController(Controller):
     """Holds the pose it finds, then follows ~/joint_trajectory or ~/reference."""
 
@@ -83,46 +108,51 @@ class JointLawController(Controller):
     def begin(self) -> None:
         """Hold the present pose."""
         self._action.end('the controller begins anew, at the pose it finds')
-        self.law.trajectory = JointTrajectory([0.0], [self.q])
+        self._take(JointTrajectory([0.0], [self.commanded.of(self.q)]))
 
     def follow(self, message: JointTrajectoryMessage) -> None:
         """Take over a trajectory, from the present reference on."""
         epoch = self.beginning()
-        self.law.trajectory = followed(message, self.joints, self.robot, self.law.trajectory,
-                                       self.t, epoch)
+        self._take(followed(message, self.commanded, self.robot, self._reference, self.t, epoch))
 
     def halt(self) -> None:
         """Bring the reference to rest."""
-        q, v, _ = self.law.trajectory.sample(self.t)
+        q, v, _ = self._reference.sample(self.t)
         goal = JointTrajectory([self.t + HALT], [self._rest(q, v)], [0.0 * v], [0.0 * v])
-        self.law.trajectory = self.law.trajectory.replaced(self.t, goal)
+        self._take(self._reference.replaced(self.t, goal))
+
+    def _take(self, reference: JointTrajectory) -> None:
+        """Let the law follow a trajectory of the joints that are commanded."""
+        self._reference = reference
+        self.law.trajectory = (reference if self.commanded.places is None
+                               else Accompanied(reference, self))
 
     def _rest(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return where a joint at `q` with velocity `v` comes to rest."""
         limits = self.robot.limits
-        return np.clip(q + 0.5 * HALT * v, limits.lower, limits.upper)
+        return np.clip(q + 0.5 * HALT * v, *map(self.commanded.of, (limits.lower, limits.upper)))
 
     def publish_details(self, stamp: Time, tau: np.ndarray) -> None:
         """Publish the reference the command was made for."""
         self._action.watch(stamp)
         if listened(self._desired):
-            q, v, _ = self.law.trajectory.sample(self.t)
-            self._desired.publish(self.joints.message(stamp, position=q, velocity=v, effort=tau))
+            q, v, _ = self._reference.sample(self.t)
+            self._desired.publish(self.commanded.message(stamp, position=q, velocity=v,
+                                                         effort=tau))
 
     def _on_reference(self, message: JointState) -> None:
         self.beginning()
-        q = self.joints.read(message, 'position')
-        v = (self.joints.read(message, 'velocity') if len(message.velocity)
-             else np.zeros_like(q))
-        limits = self.robot.limits
-        outside = (q < limits.lower) | (q > limits.upper)
+        joints, limits = self.commanded, self.robot.limits
+        q = joints.read(message, 'position')
+        v = joints.read(message, 'velocity') if len(message.velocity) else np.zeros_like(q)
+        lower, upper = joints.of(limits.lower), joints.of(limits.upper)
+        outside = (q < lower) | (q > upper)
         if outside.any():
             k = int(np.argmax(outside))
-            raise MessageError(f'joint {self.joints.names[k]!r} at {q[k]:g} is outside '
-                               f'{limits.lower[k]:g} to {limits.upper[k]:g}')
+            raise MessageError(f'joint {joints.names[k]!r} at {q[k]:g} is outside '
+                               f'{lower[k]:g} to {upper[k]:g}')
         # where no other reference follows, the motion comes to rest
         reached, none = self.t + self._horizon, np.zeros_like(q)
         goal = JointTrajectory([reached, reached + HALT], [q, self._rest(q, v)], [v, none],
                                [none, none])
-        self.law.trajectory = self.law.trajectory.replaced(
-            self.t, goal, continuous=self.joints.turning)
+        self._take(self._reference.replaced(self.t, goal, continuous=joints.turning))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from array import array
 import math
-from typing import Any
+from typing import Any, Callable, Sequence
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose, Twist, Wrench
@@ -26,21 +26,33 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from ..arguments import known
+
 
 class MessageError(ValueError):
     """A message cannot be used; the text says why."""
 
 
 class JointMap:
-    """The joints of one robot as JointState carries them: one number a joint."""
+    """Joints of one robot as JointState carries them, one number each, in the order of names."""
 
-    def __init__(self, robot: Any) -> None:
-        """Refuse robots with joints of several coordinates, which JointState cannot carry."""
+    def __init__(self, robot: Any, chosen: Sequence[str] = ()) -> None:
+        """
+        Take the joints `chosen`, none: all that move, in the robot's order.
+
+        Robots with joints of several coordinates, which JointState cannot carry, are refused.
+        """
         for name, place in robot.q_index.items():
             if place.stop - place.start != 1:
                 raise ValueError(f'joint {name!r} of robot {robot.name!r} has several '
                                  'coordinates, JointState carries one number a joint')
-        self.names = list(robot.joint_names)
+        for name in chosen:
+            known(robot.name, 'joint', name, robot.joint_names)
+            if chosen.count(name) > 1:
+                raise ValueError(f'joint {name!r} is chosen twice')
+        self.names = list(chosen or robot.joint_names)
+        #: where they are in the robot's vectors; none: all, in its order
+        self.places = ([robot.joint_names.index(name) for name in chosen] if chosen else None)
         endless = {joint.name for joint in robot.model.joints if joint.kind == 'continuous'}
         #: places of the joints that turn without end
         self.turning = [i for i, name in enumerate(self.names) if name in endless]
@@ -51,8 +63,23 @@ class JointMap:
         self._numbers = np.zeros(len(self.names))
         self._memory: Any = self._numbers.data
 
-    def read(self, message: JointState, field: str) -> np.ndarray:
-        """Return `field` of `message` in the robot's joint order, every entry finite."""
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """Return the entries of these joints of one of the robot's vectors."""
+        return values if self.places is None else values[self.places]
+
+    def among(self, values: np.ndarray | int, others: np.ndarray) -> np.ndarray:
+        """Return a vector of the robot: `values` of these joints, the rest as in `others`."""
+        full = others.copy()
+        full[slice(None) if self.places is None else self.places] = values
+        return full
+
+    def read(self, message: JointState, field: str,
+             instead: Callable[[], np.ndarray] | None = None) -> np.ndarray:
+        """
+        Return `field` of `message` in the order of names, every entry finite.
+
+        Where an entry is NaN that of `instead()`, if given, takes its place.
+        """
         given = getattr(message, field)
         if len(given) != len(message.name):
             raise MessageError(f'{field} has {len(given)} entries for {len(message.name)} names')
@@ -64,10 +91,14 @@ class JointMap:
         else:
             values = np.array(given, dtype=np.float64)[order]
         # a sum is finite only if every term is, and quicker than a look at every number
-        return values if math.isfinite(sum(given)) else self.finite(values, field)
+        if math.isfinite(sum(given)):
+            return values
+        if instead is not None:
+            values = np.where(np.isnan(values), instead(), values)
+        return self.finite(values, field)
 
     def rows(self, message: JointTrajectory, field: str) -> np.ndarray | None:
-        """Return `field` of all points, one row a point in the robot's order; none given: None."""
+        """Return `field` of all points, one row a point, order of names; none given: None."""
         rows = [np.array(getattr(point, field), dtype=np.float64) for point in message.points]
         sizes = {len(row) for row in rows}
         if sizes <= {0}:
@@ -79,14 +110,14 @@ class JointMap:
         return np.array([self.finite(row[order], field) for row in rows])
 
     def finite(self, values: np.ndarray, field: str) -> np.ndarray:
-        """Return `values` (robot's order) or complain about the first that is not finite."""
+        """Return `values` (order of names) or complain about the first that is not finite."""
         if not np.isfinite(values).all():
             index = int(np.argmin(np.isfinite(values)))
             raise MessageError(f'{field} of joint {self.names[index]!r} is {values[index]}')
         return values
 
     def order(self, names: list[str]) -> np.ndarray:
-        """Return where in `names` each joint of the robot is; names it does not know are extra."""
+        """Return where in `names` each of the joints is; names of others are extra."""
         if names != self._last_names:
             place = {name: i for i, name in enumerate(names)}
             if len(place) != len(names):
@@ -103,7 +134,7 @@ class JointMap:
 
     def message(self, stamp: Time, **fields: np.ndarray) -> JointState:
         """
-        Return a JointState with `fields` (position, velocity, effort) in the robot's order.
+        Return a JointState with `fields` (position, velocity, effort) in the order of names.
 
         It is to be published at once: the next call with the same fields uses it again.
         """

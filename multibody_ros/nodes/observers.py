@@ -28,22 +28,27 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from .messages import wrench_message
+from .names import topic_tokens
 from .qos import NEWEST, STREAM
 
 ENERGIES = ('kinetic', 'gravity', 'springs', 'balance')
 
 
 class Observers:
-    """Publishes ~/energies and ~/joint_wrenches/<joint> where somebody listens, and /clock."""
+    """
+    Publishes ~/energies and ~/joint_wrenches/<joint> where somebody listens, and /clock.
+
+    Every joint of the model has its topic: fixed ones, which may be force sensors, and mimics too.
+    """
 
     def __init__(self, node: Node, robot: Any, clock: bool) -> None:
         """Open the topics; who listens is looked up ten times a second, not at every step."""
         self._clock = node.create_publisher(ClockMessage, '/clock', NEWEST) if clock else None
         self._energies = node.create_publisher(Float64MultiArray, '~/energies', STREAM)
-        self._reactions = {
-            name: node.create_publisher(WrenchStamped, f'~/joint_wrenches/{name}', STREAM)
-            for name in robot.joint_names}
         self._children = {joint.name: joint.child for joint in robot.model.joints}
+        self._reactions = {
+            name: node.create_publisher(WrenchStamped, f'~/joint_wrenches/{token}', STREAM)
+            for name, token in topic_tokens(self._children).items()}
         self._heard: list[str] = []
         self._energies_heard = False
         node.create_timer(0.1, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))

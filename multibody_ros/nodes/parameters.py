@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from typing import Any, Callable, Collection
 
 from rcl_interfaces.msg import (
     FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult)
@@ -46,6 +46,22 @@ def declare(node: Node, name: str, default: Any, description: str, lower: float 
     return value
 
 
+def declare_names(node: Node, name: str, description: str) -> list[str]:
+    """
+    Declare a fixed list of names, empty by default.
+
+    rclpy knows no type of an empty list and gives none of a node's parameters away as long as one
+    has no value: the empty list is [''] instead.
+    """
+    value = node.declare_parameter(name, [''], ParameterDescriptor(description=description)).value
+    if value is None:
+        # a file has set it to []
+        node.set_parameters([Parameter(name, value=[''])])
+    node.set_descriptor(name, ParameterDescriptor(
+        description=description, type=Parameter.Type.STRING_ARRAY.value, read_only=True))
+    return [entry for entry in value or [] if entry]
+
+
 def declare_choice(node: Node, name: str, default: str, description: str,
                    choices: tuple[str, ...]) -> str:
     """Declare a fixed parameter that is one of some words."""
@@ -65,24 +81,41 @@ def declare_per_joint(node: Node, pattern: str, joints: tuple[str, ...],
                     lower, upper, changeable) for joint, default in zip(joints, each)]
 
 
+def undeclare(node: Node, kept: Collection[str]) -> None:
+    """
+    Undeclare the changeable parameters that are not among `kept`.
+
+    Declared again they begin with what was set when the node was started, or with their default.
+    rclpy keeps what is fixed, so a fixed parameter's default must suit every robot.
+    """
+    for name in node.get_parameters_by_prefix(''):
+        if name not in kept and not node.describe_parameter(name).read_only:
+            node.undeclare_parameter(name)
+
+
 class Tuning:
     """
     The parameters of a node that may change while it runs, checked and taken over as a set.
 
-    `take_over` gets a function that returns the value a parameter is about to have; it raises
-    ValueError to refuse them all, and then nothing has changed.
+    `check` gets a function that returns the value a parameter is about to have; it raises
+    ValueError to refuse them all, and changes nothing. `take_over` gets the same function once
+    nobody has refused, and raises nothing.
     """
 
-    def __init__(self, node: Node, take_over: Callable[[Callable[[str], Any]], None]) -> None:
+    def __init__(self, node: Node, check: Callable[[Callable[[str], Any]], None],
+                 take_over: Callable[[Callable[[str], Any]], None]) -> None:
         """Refuse nothing before `ready`: parameters are still being declared."""
         self._node = node
+        self._check = check
         self._take_over = take_over
         self.ready = False
         node.add_on_set_parameters_callback(self._on_set)
+        node.add_post_set_parameters_callback(self._on_accepted)
 
     def now(self) -> None:
-        """Take over the values as they are."""
-        self._take_over(lambda name: self._node.get_parameter(name).value)
+        """Check the values as they are and take them over."""
+        self._check(self._present)
+        self._take_over(self._present)
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         new = {parameter.name: parameter.value for parameter in parameters}
@@ -90,11 +123,17 @@ class Tuning:
             for name, value in new.items():
                 _check_finite(name, value)
             if self.ready:
-                self._take_over(lambda name: new[name] if name in new
-                                else self._node.get_parameter(name).value)
+                self._check(lambda name: new[name] if name in new else self._present(name))
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+    def _on_accepted(self, _: list[Parameter]) -> None:
+        if self.ready:
+            self._take_over(self._present)
+
+    def _present(self, name: str) -> Any:
+        return self._node.get_parameter(name).value
 
 
 def _check_finite(name: str, value: Any) -> None:

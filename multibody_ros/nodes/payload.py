@@ -47,29 +47,34 @@ class PayloadParameters:
             'seconds in which one payload turns into the next', 0.0, 60.0)
         self._from: dict[str, Load] = {}
         self._to: dict[str, Load] = {}
+        self._carried: dict[str, Load] = {}
         self._since: float | None = None
-        self.loaded = False
+
+    def check(self, value: Callable[[str], Any]) -> None:
+        """Complain about a payload that no link can carry; the robot itself is the judge."""
+        carried = self._carried
+        try:
+            self._carry(self._wanted(value))
+        finally:
+            self._carry(carried)
 
     def take_over(self, value: Callable[[str], Any], t: float) -> None:
-        """Check the payload that is asked for and begin to change over at time `t`."""
+        """Begin to change over at time `t` to the payload that is asked for."""
+        wanted = self._wanted(value)
+        if wanted.keys() == self._to.keys() and all(
+                np.array_equal(load, self._to[name]) for name, load in wanted.items()):
+            return
+        self._from, self._to, self._since = self._mixed(t), wanted, t
+        self.advance(t)
+
+    def _wanted(self, value: Callable[[str], Any]) -> dict[str, Load]:
         link = known(self._robot.name, 'link', value('payload.link'), self._robot.link_names)
         com, inertia = list(value('payload.com')), list(value('payload.inertia'))
         if len(com) != 3 or len(inertia) != 6:
             raise ValueError(f'payload.com takes 3 numbers and payload.inertia 6, not {len(com)} '
                              f'and {len(inertia)}')
         load = np.array([value('payload.mass'), *com, *inertia])
-        wanted = {link: load} if load[0] > 0.0 or any(inertia) else {}
-        present = self._mixed(t)
-        try:
-            # the robot itself judges what a body can be
-            self._carry(wanted)
-        finally:
-            self._carry(present)
-        if wanted.keys() == self._to.keys() and all(
-                np.array_equal(load, self._to[name]) for name, load in wanted.items()):
-            return
-        self._from, self._to, self._since = present, wanted, t
-        self.advance(t)
+        return {link: load} if load[0] > 0.0 or any(inertia) else {}
 
     def advance(self, t: float) -> None:
         """Carry what is due at time `t`."""
@@ -97,4 +102,4 @@ class PayloadParameters:
         for link, load in loads.items():
             if load.any():
                 self._robot.set_payload(link, float(load[0]), load[1:4], load[4:])
-        self.loaded = bool(loads)
+        self._carried = loads

@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Child processes that never outlive the one that started them."""
+"""Child processes that never outlive the one that started them, however it ends."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 import json
 import os
 from pathlib import Path
@@ -24,7 +25,9 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import Any, Sequence
+from typing import Any, Callable, Iterator, Sequence
+
+from . import reaper
 
 #: the domain ids whose ports lie below the ephemeral ones of Linux
 DOMAINS = 101
@@ -48,12 +51,45 @@ def free_domain() -> int:
     raise RuntimeError(f'the ROS domains 1 to {DOMAINS} are all in use on this machine')
 
 
+def on_interruption(act: Callable[..., object]) -> dict[int, Any]:
+    """
+    Let `act` handle Ctrl-C, SIGTERM and a terminal that closes; return the handlers before.
+
+    Ctrl-C counts even where it came ignored, as it does to what a script starts in the
+    background; what nohup has started stays deaf to its terminal.
+    """
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    return {number: signal.signal(number, act) for number in numbers}
+
+
+@contextmanager
+def interruption_noted() -> Iterator[threading.Event]:
+    """
+    Note an interruption in an event; KeyboardInterrupt is raised at the end.
+
+    Raised at once it could hit a callback of the executor, which logs it or loses it, or the
+    moment between the start of a process and its entry in a list.
+    """
+    noted = threading.Event()
+    before = on_interruption(lambda *_: noted.set())
+    try:
+        yield noted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if noted.is_set():
+        raise KeyboardInterrupt
+
+
 class Processes:
     """Starts nodes of this package as processes of their own; `with` ends them all."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self._children: list[tuple[str, subprocess.Popen[bytes]]] = []
+        self._reaper: subprocess.Popen[bytes] | None = None
 
     def start(self, node: str, parameters: dict[str, Any] | None = None,
               files: Sequence[Path] = (), namespace: str = '/') -> subprocess.Popen[bytes]:
@@ -68,9 +104,19 @@ class Processes:
 
     def run(self, command: Sequence[str], name: str) -> subprocess.Popen[bytes]:
         """Start a command in a session of its own."""
+        if self._reaper is None:
+            self._reaper = subprocess.Popen(
+                [sys.executable, '-I', '-S', reaper.__file__], stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
         self._children.append((name, child))
+        self._tell_reaper(f'+{child.pid}')
         return child
+
+    def _tell_reaper(self, word: str) -> None:
+        if self._reaper is not None and self._reaper.stdin is not None:
+            self._reaper.stdin.write(f'{word}\n'.encode())
+            self._reaper.stdin.flush()
 
     def ended(self) -> str | None:
         """Name a child that has ended although it should run, with its exit status."""
@@ -82,6 +128,7 @@ class Processes:
     def forget(self, child: subprocess.Popen[bytes]) -> None:
         """Take a child off the list: it may end."""
         self._children = [(node, other) for node, other in self._children if other is not child]
+        self._tell_reaper(f'-{child.pid}')
 
     def stop(self, patience: float = 3.0) -> None:
         """End all children: ask, insist, kill. A second Ctrl-C does not get in the way."""
@@ -100,9 +147,16 @@ class Processes:
                         child.wait(patience)
                     except subprocess.TimeoutExpired:
                         continue
+            self._dismiss_reaper()
         finally:
             if main:
                 signal.signal(signal.SIGINT, before)
+
+    def _dismiss_reaper(self) -> None:
+        if self._reaper is not None:
+            self._reaper.communicate(
+                ''.join(f'-{child.pid}\n' for _, child in self._children).encode())
+            self._reaper = None
 
     def __enter__(self) -> Processes:
         """Begin."""

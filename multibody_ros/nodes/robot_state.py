@@ -29,7 +29,9 @@ from std_msgs.msg import Float64, String
 from .description import declare_description, described_text, load_robot
 from .executor import run_node
 from .health import Health, OK, WARN
-from .messages import JointMap, pose_message, twist_message
+from .joint_states import JointStates
+from .messages import JointMap, nanoseconds, pose_message, twist_message
+from .names import topic_tokens
 from .observers import listened
 from .parameters import declare
 from .qos import LATCHED, NEWEST, STREAM
@@ -71,26 +73,26 @@ class RobotState(Node):
 
     def _load(self, text: str) -> None:
         robot = load_robot(self, text)
-        self.joints = JointMap(robot)
+        self._states = JointStates(robot, JointMap(robot))
         self._links = self._links or [robot.link_names[-1]]
         self._base = self._base or robot.link_names[0]
         for link in (*self._links, self._base):
             known(robot.name, 'link', link, robot.link_names)
         kinds = {'current_pose': PoseStamped, 'current_twist': TwistStamped,
                  'jacobian_condition': Float64}
-        self._topics = {link: [self.create_publisher(kind, f'~/{link}/{topic}', STREAM)
-                               for topic, kind in kinds.items()] for link in self._links}
+        self._topics = {link: [self.create_publisher(kind, f'~/{token}/{topic}', STREAM)
+                               for topic, kind in kinds.items()]
+                        for link, token in topic_tokens(self._links).items()}
         self.robot, self.health.hardware = robot, robot.name
         self.create_subscription(JointState, 'joint_states', self._on_state, NEWEST)
 
     def _on_state(self, message: JointState) -> None:
         try:
-            q = self.joints.read(message, 'position')
-            v = (self.joints.read(message, 'velocity') if len(message.velocity)
-                 else np.zeros_like(q))
+            self._states.take(message, nanoseconds(message.header.stamp))
         except ValueError as error:
             self.health.reject('joint_states', error)
             return
+        q, v = self._states.q, self._states.v
         self._count += 1
         T_BW = np.linalg.inv(self.robot.pose(q, self._base))
         for link in self._links:

@@ -103,7 +103,7 @@ class Simulator(Node):
             f'{1.0 / self.period:g} Hz, {"paused" if self.paused else self.mode}')
 
     def _declare(self) -> None:
-        self._tuning = Tuning(self, self._tune)
+        self._tuning = Tuning(self, self._check, self._tune)
         rate = declare(self, 'update_rate', 1000.0, 'steps and joint states per second, in Hz',
                        1.0, 10_000.0)
         self.period = 1.0 / rate
@@ -129,15 +129,18 @@ class Simulator(Node):
         self.payload = PayloadParameters(self, self.robot, 0.0)
         sensors = declare_sensors(self)
         if self.robot.constraints:
-            self._physics = declare_mechanism(self)
+            self._physics = {**declare_mechanism(self), 'sensors': sensors}
         else:
             self._physics = {**declare_physics(self, self.robot), 'sensors': sensors,
                              'wrenches': {pushed: np.zeros(6)} if pushed else {}}
         self.initial = declare_start(self, self.robot)
 
-    def _tune(self, value: Callable[[str], Any]) -> None:
+    def _check(self, value: Callable[[str], Any]) -> None:
         if value('sensors.fault') not in FAULTS:
             raise ValueError('sensors.fault must be one of: ' + ', '.join(FAULTS))
+        self.payload.check(value)
+
+    def _tune(self, value: Callable[[str], Any]) -> None:
         self.pacing.tune(value)
         self.payload.take_over(value, self.simulation.t)
         self._wrench_duration = value('wrench_duration')
@@ -196,6 +199,8 @@ class Simulator(Node):
             self.get_logger().error(f'{error}; call ~/reset to start anew')
         if self.mode == 'held':
             self.ticks += steps
+            # encoders are noisy at rest too; in lock-step no time passes while held
+            simulation.measure(steps * self.substeps)
 
     def publish(self) -> None:
         """Publish the measured state, and what else somebody listens to."""

@@ -71,10 +71,10 @@ def followed(message: JointTrajectoryMessage, joints: JointMap, robot: Any,
 
 
 def _check_limits(q: np.ndarray, joints: JointMap, robot: Any) -> None:
-    limits = robot.limits
-    outside = (q < limits.lower) | (q > limits.upper)
+    lower, upper = joints.of(robot.limits.lower), joints.of(robot.limits.upper)
+    outside = (q < lower) | (q > upper)
     if outside.any():
         point, joint = (int(i) for i in np.argwhere(outside)[0])
         raise MessageError(
             f'point {point}: joint {joints.names[joint]!r} at {q[point, joint]:g} is outside '
-            f'{limits.lower[joint]:g} to {limits.upper[joint]:g}')
+            f'{lower[joint]:g} to {upper[joint]:g}')

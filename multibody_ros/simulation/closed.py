@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .constrained import ConstrainedStepper
 from .engine import Energies
+from .sensors import Measurement, Sensors
 from ..arguments import known, vector
 
 if TYPE_CHECKING:
@@ -47,15 +48,15 @@ class ConstrainedSimulation:
     def __init__(self, robot: Robot, q: ArrayLike | None = None, v: ArrayLike | None = None,
                  dt: float = 1e-3, integrator: str = 'rk4', *, baumgarte: float = 10.0,
                  tolerance: float = 1e-12, project: bool = True, damping: bool = True,
-                 friction: bool = True,
+                 friction: bool = True, sensors: Sensors | None = None,
                  forces: Callable[[float, Array, Array], Array] | None = None) -> None:
         """
         Start at time 0 from `q` (neutral), `v` (rest), with steps of `dt` seconds.
 
         q and v are moved onto the constraints. integrator: rk4 or semi_implicit_euler. baumgarte
         in 1/s and tolerance in m and rad as in ConstrainedStepper. damping and friction of the
-        URDF act, the dry one smoothed. forces(t, q, v): further generalised forces, for example
-        of springs.
+        URDF act, the dry one smoothed. `sensors` are what `measured` tells. forces(t, q, v):
+        further generalised forces, for example of springs.
         """
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ValueError(f'dt must be a positive time in seconds, not {dt}')
@@ -70,6 +71,8 @@ class ConstrainedSimulation:
         self._friction = robot.friction if friction else np.zeros(robot.nv)
         self._free = forces is None and not (self._damping.any() or self._friction.any())
         self._forces = forces
+        self.sensors = sensors or Sensors()
+        self._watches = self.sensors != Sensors()
         self._wrenches: dict[str, Array] = {}
         self.reset(q, v)
 
@@ -84,6 +87,7 @@ class ConstrainedSimulation:
         self._steps = 0
         self._work = 0.0
         self._initial_energy = self.energy
+        self._measurement = Measurement(self.sensors, self.dt, self._q, self._v)
 
     def set_wrench(self, link: str, wrench: ArrayLike) -> None:
         """Let [force; torque] act at a link's origin, world axes, from now on."""
@@ -99,6 +103,7 @@ class ConstrainedSimulation:
         acting: Any = torque if free else lambda t, q, v: self._total(torque, t, q, v)
         q, v, work = self._q, self._v, self._work
         power = self._total(torque, self.t, q, v) @ v
+        seen: list[tuple[Array, Array]] = []
         for k in range(steps):
             q, v = self._advance((self._steps + k) * self.dt, q, v, acting, self.dt)
             before, power = power, self._total(torque, (self._steps + k + 1) * self.dt, q, v) @ v
@@ -109,8 +114,17 @@ class ConstrainedSimulation:
                     f"the motion of robot '{self.robot.name}' diverged at "
                     f't = {(self._steps + k + 1) * self.dt:g} s; take a smaller dt than '
                     f'{self.dt:g} s')
+            if self._watches:
+                seen.append((q, v))
         self._q, self._v, self._tau, self._work = q, v, torque, work
         self._steps += steps
+        for state in seen:
+            self._measurement.take(*state)
+
+    def measure(self, steps: int = 1) -> None:
+        """Let the sensors measure the state as it is, `steps` times."""
+        for _ in range(steps if self._watches else 0):
+            self._measurement.take(self._q, self._v)
 
     def _total(self, tau: Array, t: float, q: Array, v: Array) -> Array:
         if self._free and not self._wrenches:
@@ -154,8 +168,8 @@ class ConstrainedSimulation:
 
     @property
     def measured(self) -> tuple[Array, Array]:
-        """Return q and v: a mechanism has no sensors of its own."""
-        return self.q, self.v
+        """Return q and v as the sensors tell them now."""
+        return self._measurement.state if self._watches else (self.q, self.v)
 
     @property
     def energies(self) -> Energies:

@@ -58,6 +58,11 @@ class Recorder:
                 self._samples.append(((before + k + 1) * self.dt, state,
                                       control[k if len(control) > 1 else 0].copy()))
 
+    def look(self, state: Array, steps: int) -> None:
+        """Measure a state that stays as it is, as often as there are `steps`."""
+        for _ in range(steps if self.watches else 0):
+            self._measurement.take(*self._state(state))
+
     @property
     def measured(self) -> tuple[Array, Array]:
         """Return q and v as the sensors tell them."""

@@ -97,7 +97,9 @@ class Simulation:
         # plain memory, read and copied in a fraction of numpy's time
         memories: Any = self._state.data, np.empty_like(self._state).data, self._done.data
         self._memory, self._before, self._done_memory = memories
-        self._views = self._split(self._state)
+        # Q, V, m, w
+        sizes = list(self.engine.machine.flow.state.values())
+        self._views = np.split(self._state, np.cumsum(sizes)[:-1])
         self._q, self._v = self._views[0][:self.robot.nq], self._views[1][:self.robot.nv]
         self._kernels: dict[str, Any] = {}
         self._adaptive = Adaptive(
@@ -107,11 +109,6 @@ class Simulation:
             self.engine.machine.function(1), [address(self.engine.parameters),
                                               address(self.values)],
             address(self._state), address(self._done))
-
-    def _split(self, state: Array) -> list[Array]:
-        """Return Q, V, m, w of a state (or of many, along the first axes)."""
-        sizes = self.engine.machine.flow.state.values()
-        return np.split(state, np.cumsum(list(sizes))[:-1], axis=-1)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None,
               theta: ArrayLike | None = None, omega: ArrayLike | None = None) -> None:
@@ -152,6 +149,10 @@ class Simulation:
         states = self._advance(control, int(steps), 1 if self._recorder.watches else 0)
         if states is not None:
             self._recorder.take(states, control, before)
+
+    def measure(self, steps: int = 1) -> None:
+        """Let the sensors measure the state as it is, `steps` times."""
+        self._recorder.look(self._state, steps)
 
     @property
     def measured(self) -> tuple[Array, Array]:
