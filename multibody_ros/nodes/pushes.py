@@ -56,10 +56,13 @@ class Pushes:
         """Forget all."""
         self._pushes.clear()
 
+    @property
+    def pending(self) -> bool:
+        """Whether there is something to apply, or to end."""
+        return bool(self._pushes or self._acting)
+
     def apply(self, simulation: Any, now: int) -> None:
         """Let the pushes of this moment act on the simulation."""
-        if not self._pushes and not self._acting:
-            return
         self._pushes = [push for push in self._pushes if push.end > now]
         acting = {push.link: push for push in self._pushes if push.begin <= now}
         for link in self._acting - set(acting):

@@ -188,7 +188,8 @@ class Simulator(Node):
         simulation = self.simulation
         try:
             for _ in range(steps if self.mode != 'held' else 0):
-                self._pushes.apply(simulation, self.stamp)
+                if self._pushes.pending:
+                    self._pushes.apply(simulation, self.stamp)
                 self.payload.advance(simulation.t)
                 if self.mode == 'safe hold':
                     self.tau = self.hold.torque(simulation.t, simulation.q, simulation.v)
@@ -240,9 +241,11 @@ class Simulator(Node):
 
     def accept(self, tau: np.ndarray) -> None:
         """Take over a command; a drive gives no more than its effort limit."""
-        # mostly there is nothing to do, and finding that out costs less than doing it
-        if any(x > limit or -x > limit for x, limit in zip(tau.tolist(), self._limits)):
-            tau = np.clip(tau, -self._effort, self._effort)
+        for x, limit in zip(tau.tolist(), self._limits):
+            # mostly there is nothing to do, and finding that out costs less than doing it
+            if x > limit or -x > limit:
+                tau = np.clip(tau, -self._effort, self._effort)
+                break
         self.tau = tau
         if self.mode in ('held', 'safe hold'):
             self.get_logger().info(f'command received, {self.mode} ends')
