@@ -621,6 +621,39 @@ def test_a_function_is_found_by_the_last_argument():
     assert function(5, 'plain') == [5]
 
 
+def test_names_may_take_turns():
+    function, table = by_name()
+    for k in range(20):
+        name = ('vector', 'matrix', 'plain')[k % 3]
+        arguments = (X, Y) if name == 'vector' else (k * X,)
+        assert np.array_equal(function(*arguments, name), table[name](*arguments))
+
+
+def test_a_name_remembered_is_an_object_not_its_place_in_memory():
+    function, table = by_name()
+    for k in range(200):
+        # each is made anew, mostly where the one before was
+        name = ''.join(['vec' if k % 2 else 'mat', 'tor' if k % 2 else 'rix'])
+        arguments = (X, Y) if k % 2 else (X,)
+        assert function(*arguments, name).tolist() == table[name](*arguments).tolist()
+        assert is_slow(function(X, ''.join(['el', 'bow', str(k)])))
+
+
+def test_a_name_is_held_once_and_given_back():
+    function, _ = by_name()
+    name = ''.join(['mat', 'rix'])
+    before = sys.getrefcount(name)
+    for _ in range(10):
+        function(X, name)
+    assert sys.getrefcount(name) == before + 1
+    function(X, Y, 'vector')
+    assert sys.getrefcount(name) == before
+    function(X, name)
+    del function, _
+    gc.collect()
+    assert sys.getrefcount(name) == before
+
+
 @pytest.mark.parametrize('arguments', [
     (), ('vector',), (X, 'elbow'), (X, None), (X, 3), (X, []), (X, X), (X, np.str_('matrix')),
     (X, b'matrix')], ids=repr)

@@ -27,7 +27,7 @@ from .entry import SLOTS
 from .llvm import Library
 from .program import Program
 
-_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+FASTCALL_KEYWORDS = 0x0080 | 0x0002
 #: in PyTypeObject: where objects of the type keep the function that calls them (PEP 590)
 _VECTORCALL_OFFSET, _HAS_VECTORCALL = 56, 1 << 11
 
@@ -100,7 +100,7 @@ def emitted_function(name: str, library: Library, symbol: str, words: list[int],
                      keep: tuple[Any, ...]) -> Callable:
     """Return a function of a library as a Python callable that finds `words` in its `self`."""
     context = np.array(words, dtype=np.uint64).view(Context)
-    definition = _MethodDef(name.encode(), library.address(symbol), _METH_FASTCALL_KEYWORDS, None)
+    definition = _MethodDef(name.encode(), library.address(symbol), FASTCALL_KEYWORDS, None)
     context.keep = (library, *keep, definition)
     emitted: Callable = _NEW_FUNCTION(ctypes.addressof(definition), context, None)
     return emitted

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import sys
 import sysconfig
@@ -29,6 +30,7 @@ READY = 0x101          # C contiguous, aligned
 FRESH = 0x507          # and F contiguous, owner of its data, writeable
 FRESH_2D = 0x505
 FLOAT_VALUE = 16
+FUNCTION_DEFINITION, FUNCTION_SELF = 16, 24
 TUPLE_ITEMS = tuple.__basicsize__
 #: newer interpreters keep the hash in a tuple
 TUPLE_HASH = 24 if TUPLE_ITEMS == 32 else None
@@ -47,6 +49,7 @@ def _fields_are_where_we_think() -> bool:
     unwatched = word(WEAK) is None
     watch = weakref.ref(array)
     number = float(array.size)
+    definition = word(FUNCTION_DEFINITION, of=abs)
     return bool(
         unwatched and word(WEAK) == id(watch)
         and word(TYPE) == id(np.ndarray) and word(DATA) == array.ctypes.data
@@ -54,7 +57,9 @@ def _fields_are_where_we_think() -> bool:
         and [ctypes.c_ssize_t.from_address(word(DIMENSIONS) + 8 * k).value for k in (0, 1)]
         == [3, 5] and word(FLAGS, ctypes.c_int) == FRESH_2D
         and word(FLOAT_VALUE, ctypes.c_double, number) == number
-        and word(TUPLE_ITEMS + 8, of=(array, number)) == id(number))
+        and word(TUPLE_ITEMS + 8, of=(array, number)) == id(number)
+        and ctypes.c_char_p.from_address(definition).value == b'abs'
+        and word(FUNCTION_SELF, of=abs) == id(builtins))
 
 
 AVAILABLE = _fields_are_where_we_think()

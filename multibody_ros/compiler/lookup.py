@@ -15,19 +15,24 @@
 """
 A Python function in machine code that finds another by its last argument and calls that.
 
+The last one found is remembered with the very object that named it, and called without looking.
 What is not found, and calls with keywords, go to a Python callable with the same meaning.
 """
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, Callable
 
-from .callable import emitted_function, exported, vectorcall
-from .layout import DATA, TYPE
+import numpy as np
+
+from .callable import emitted_function, exported, FASTCALL_KEYWORDS, vectorcall
+from .layout import DATA, FUNCTION_DEFINITION, FUNCTION_SELF, TYPE
 from .llvm import Library
 
+#: the last two are written by the function: what it found last
 _SLOTS = ('table', 'str', 'slow', 'vectorcall', 'PyDict_GetItemWithError', 'PyObject_Vectorcall',
-          'Py_IncRef', 'Py_DecRef')
+          'Py_IncRef', 'Py_DecRef', 'PyCFunction_Type', 'last', 'code', 'code.self')
 
 
 def lookup_text() -> str:
@@ -48,6 +53,13 @@ check:
   %rest = sub i64 %nargs, 1
   %key.at = getelementptr ptr, ptr %args, i64 %rest
   %key = load ptr, ptr %key.at
+  %last.key = load ptr, ptr %last
+  %same = icmp eq ptr %key, %last.key
+  br i1 %same, label %again, label %new
+again:
+  %quick = call ptr %code(ptr %code.self, ptr %args, i64 %rest, ptr null)
+  ret ptr %quick
+new:
   %type.at = getelementptr i8, ptr %key, i64 {TYPE}
   %type = load ptr, ptr %type.at
   %text = icmp eq ptr %type, %str
@@ -57,6 +69,32 @@ look:
   %known = icmp ne ptr %found, null
   br i1 %known, label %use, label %other
 use:
+  %found.type.at = getelementptr i8, ptr %found, i64 {TYPE}
+  %found.type = load ptr, ptr %found.type.at
+  %builtin = icmp eq ptr %found.type, %PyCFunction_Type
+  br i1 %builtin, label %inspect, label %call
+inspect:
+  %definition.at = getelementptr i8, ptr %found, i64 {FUNCTION_DEFINITION}
+  %definition = load ptr, ptr %definition.at
+  %flags.at = getelementptr i8, ptr %definition, i64 16
+  %flags = load i32, ptr %flags.at
+  %fast = icmp eq i32 %flags, {FASTCALL_KEYWORDS}
+  br i1 %fast, label %remember, label %call
+remember:
+  %new.code.at = getelementptr i8, ptr %definition, i64 8
+  %new.code = load ptr, ptr %new.code.at
+  %new.self.at = getelementptr i8, ptr %found, i64 {FUNCTION_SELF}
+  %new.self = load ptr, ptr %new.self.at
+  store ptr %new.code, ptr %code.at
+  store ptr %new.self, ptr %code.self.at
+  call void %Py_IncRef(ptr %key)
+  store ptr %key, ptr %last
+  %any = icmp ne ptr %last.key, null
+  br i1 %any, label %forget, label %call
+forget:
+  call void %Py_DecRef(ptr %last.key)
+  br label %call
+call:
   call void %Py_IncRef(ptr %found)
   %result = call ptr %PyObject_Vectorcall(ptr %found, ptr %args, i64 %rest, ptr null)
   call void %Py_DecRef(ptr %found)
@@ -70,8 +108,13 @@ other:
 
 def lookup_function(name: str, library: Library, table: dict[str, Any],
                     slow: Callable) -> Callable:
-    """Return the emitted function as a Python callable for a table of functions."""
+    """Return the emitted function as a Python callable for a table, which only grows."""
+    # numpy releases what it finds in an array of objects, null or not
+    last = np.empty(1, dtype=object)
+    ctypes.memset(last.ctypes.data, 0, last.nbytes)
     address = {'table': id(table), 'str': id(str), 'slow': id(slow),
-               'vectorcall': vectorcall(slow)}
-    words = [address.get(slot) or exported(slot) for slot in _SLOTS]
-    return emitted_function(name, library, 'lookup', words, (table, slow))
+               'vectorcall': vectorcall(slow), 'last': last.ctypes.data,
+               'PyCFunction_Type': id(type(len))}
+    words = [0 if slot.startswith('code') else address.get(slot) or exported(slot)
+             for slot in _SLOTS]
+    return emitted_function(name, library, 'lookup', words, (table, slow, last))
