@@ -33,13 +33,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def demo(*options, screen=subprocess.PIPE, sigint=signal.default_int_handler, **more):
     """Start the demonstration in a terminal session of its own, without a display."""
-    # a process inherits SIGINT as ignored from those that scripts start in the background, and
-    # the tests may have been started so
-    before = signal.signal(signal.SIGINT, sigint)
+    # a process inherits signals as ignored: SIGINT from those that scripts start in the background,
+    # SIGHUP from nohup, and the tests may have been started so
+    before = {number: signal.signal(number, action) for number, action in (
+        (signal.SIGINT, sigint), (signal.SIGHUP, signal.SIG_DFL))}
     try:
         return start(options, screen, more)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, action in before.items():
+            signal.signal(number, action)
 
 
 def start(options, screen, more):
