@@ -103,6 +103,7 @@ class Bench(Processes):
         self.states: list[JointState] = self.listen(JointState, 'joint_states')
         self.reports: list[DiagnosticArray] = self.listen(DiagnosticArray, '/diagnostics')
         self.robot: Any = None
+        self._clients: dict[str, Any] = {}
 
     def simulate(self, description: str | Path, files: Sequence[Path] = (),
                  **parameters: Any) -> Any:
@@ -217,12 +218,13 @@ class Bench(Processes):
 
     def call(self, kind: Any, name: str, request: Any) -> Any:
         """Return the answer of a service."""
-        client = self.node.create_client(kind, name)
+        # kept: every new client has to be discovered, and the server may miss its first request
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = self.node.create_client(kind, name)
         self.wait(client.service_is_ready, f'no service {name}')
         future = client.call_async(request)
-        answer = self.wait(lambda: future.done() and future.result(), f'no answer of {name}')
-        self.node.destroy_client(client)
-        return answer
+        return self.wait(lambda: future.done() and future.result(), f'no answer of {name}')
 
     def set_parameters(self, node: str, **values: Any) -> str:
         """Set parameters as a set, __ standing for a dot; return why they are refused, if so."""
