@@ -194,7 +194,7 @@ def main() -> int:
             try:
                 with processes:
                     watcher = Watcher()
-                    content[name] = sections[name](watcher, processes, 3 if options.quick else 9)
+                    content[name] = sections[name](watcher, processes, 3 if options.quick else 15)
             finally:
                 rclpy.try_shutdown()
     save(options, 'nodes', content)

@@ -33,8 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def demo(*options, screen=subprocess.PIPE, sigint=signal.default_int_handler, **more):
     """Start the demonstration in a terminal session of its own, without a display."""
-    # a process inherits signals as ignored: SIGINT from those that scripts start in the background,
-    # SIGHUP from nohup, and the tests may have been started so
+    # a process inherits signals as ignored: SIGINT from those that scripts start in the
+    # background, SIGHUP from nohup, and the tests may have been started so
     before = {number: signal.signal(number, action) for number, action in (
         (signal.SIGINT, sigint), (signal.SIGHUP, signal.SIG_DFL))}
     try:

@@ -33,11 +33,12 @@ from .description import declare_description, described_text, load_robot
 from .guard import check_limits, declare_guard, safety, take_over_limits
 from .health import ERROR, Health, OK, WARN
 from .joint_states import JointStates
-from .messages import JointMap, MessageError, nanoseconds
+from .messages import JointMap, MessageError, time_message
 from .parameters import declare, declare_names, Tuning, undeclare
 from .payload import PayloadParameters
 from .qos import LATCHED, NEWEST, REQUEST, STREAM
 from .realtime import take_priority
+from .wire import Reader
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
@@ -114,18 +115,22 @@ class Controller(LifecycleNode):
         return publisher
 
     def receive(self, kind: Any, topic: str, act: Callable[[Any], None], qos: QoSProfile,
-                counted: bool = True) -> None:
-        """Listen until the clean-up; what `act` raises ValueError for is refused and counted."""
+                raw: bool = False) -> None:
+        """
+        Listen until the clean-up; what `act` raises ValueError for is refused and counted.
+
+        raw: for the control loop, which gets the bytes, and whose messages are not requests.
+        """
         def guarded(message: Any) -> None:
             try:
                 act(message)
             except ValueError as error:
                 self.health.reject(topic, error)
             else:
-                if counted:
+                if not raw:
                     self.health.accept()
 
-        subscription = self.create_subscription(kind, topic, guarded, qos,
+        subscription = self.create_subscription(kind, topic, guarded, qos, raw=raw,
                                                 event_callbacks=self.health.watch(topic))
         self._mine.append(lambda: self.destroy_subscription(subscription))
 
@@ -158,7 +163,8 @@ class Controller(LifecycleNode):
             self._tuning.ready = True
             service = self.create_service(Trigger, '~/resume', self._on_resume)
             self.close_with(lambda: self.destroy_service(service))
-            self.receive(JointState, 'joint_states', self._on_state, NEWEST, counted=False)
+            self._read = Reader()
+            self.receive(JointState, 'joint_states', self._on_state, NEWEST, raw=True)
         except Exception as error:
             # rclpy swallows what a transition raises: say it here
             self.health.reject('robot_description', error)
@@ -245,18 +251,18 @@ class Controller(LifecycleNode):
         response.success, response.message = True, 'holding the present pose'
         return response
 
-    def _on_state(self, message: JointState) -> None:
+    def _on_state(self, data: bytes) -> None:
         if not self.active:
             return
-        ns = nanoseconds(message.header.stamp)
+        ns, message = self._read(data)
         if not ns:
             raise MessageError('the stamp is zero: a controller takes its time from the states')
         if not self._states.take(message, ns):
             return
         self.q, self.v = self._states.q, self._states.v
-        self._answer(message.header.stamp, ns)
+        self._answer(ns)
 
-    def _answer(self, stamp: Time, ns: int) -> None:
+    def _answer(self, ns: int) -> None:
         gap = 1e-9 * (ns - self._stamp)
         if self._epoch is None or not 0.0 <= gap <= self.state_timeout:
             if self._epoch is not None:
@@ -277,10 +283,11 @@ class Controller(LifecycleNode):
         if self.carried:
             tau = tau - self.robot.gravity_torque(self.q)
         tau = self.commanded.of(tau)
-        self._commands.publish(self.commanded.message(stamp, effort=tau))
+        self._commands.publish(self.commanded.encoded(ns, effort=tau))
         if self._array is not None:
             self._array.publish(Float64MultiArray(data=tau.tolist()))
         self._answered += 1
+        stamp = time_message(ns)
         self._terms.publish(stamp)
         self.publish_details(stamp, tau)
 

@@ -26,6 +26,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from .wire import Writer
 from ..arguments import known
 
 
@@ -57,6 +58,7 @@ class JointMap:
         #: places of the joints that turn without end
         self.turning = [i for i, name in enumerate(self.names) if name in endless]
         self._messages: dict[tuple[str, ...], tuple[JointState, list[Any]]] = {}
+        self._writers: dict[tuple[str, ...], Writer | None] = {}
         self._last_names: list[str] | None = None
         self._order = np.arange(len(self.names))
         self._in_order = True
@@ -131,6 +133,19 @@ class JointMap:
             self._in_order = list(names) == self.names
             self._last_names = list(names)
         return self._order
+
+    def encoded(self, ns: int, **fields: np.ndarray) -> bytes | JointState:
+        """Return the same as `message` for the time `ns`, ready to be sent."""
+        key = tuple(fields)
+        if key not in self._writers:
+            try:
+                self._writers[key] = Writer(self.names, key)
+            except ValueError:
+                self._writers[key] = None
+        writer = self._writers[key]
+        if writer is None:
+            return self.message(time_message(ns), **fields)
+        return writer(ns, fields.values())
 
     def message(self, stamp: Time, **fields: np.ndarray) -> JointState:
         """

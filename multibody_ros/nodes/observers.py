@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -27,7 +26,7 @@ from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock as ClockMessage
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
-from .messages import wrench_message
+from .messages import time_message, wrench_message
 from .names import topic_tokens
 from .qos import NEWEST, STREAM
 
@@ -53,17 +52,17 @@ class Observers:
         self._energies_heard = False
         node.create_timer(0.1, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def publish(self, stamp: Time, simulation: Any) -> None:
+    def publish(self, ns: int, simulation: Any) -> None:
         """Publish what is wanted of this moment."""
         if self._clock is not None:
-            self._clock.publish(ClockMessage(clock=stamp))
+            self._clock.publish(ClockMessage(clock=time_message(ns)))
         if self._energies_heard:
             message = Float64MultiArray(data=[*simulation.energies, simulation.balance])
             message.layout.dim = [MultiArrayDimension(label=name, size=1, stride=1)
                                   for name in ENERGIES]
             self._energies.publish(message)
         if self._heard:
-            wrenches = simulation.joint_wrenches
+            stamp, wrenches = time_message(ns), simulation.joint_wrenches
             for name in self._heard:
                 wrench = WrenchStamped(wrench=wrench_message(wrenches[name]))
                 wrench.header.stamp, wrench.header.frame_id = stamp, self._children[name]

@@ -20,7 +20,6 @@ import sys
 from time import time_ns
 from typing import Any, Callable
 
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rclpy.clock import Clock
@@ -33,7 +32,7 @@ from std_srvs.srv import SetBool, Trigger
 from .description import declare_description, described_text, load_robot
 from .executor import run_node
 from .health import ERROR, Health, OK, WARN
-from .messages import JointMap, MessageError, nanoseconds
+from .messages import JointMap, MessageError
 from .observers import Observers
 from .pacing import FreeRunning, LockStep
 from .parameters import declare, Tuning
@@ -43,6 +42,7 @@ from .qos import DEEP, LATCHED, NEWEST, REQUEST, STREAM
 from .realtime import take_priority
 from .simulator_options import (
     declare_mechanism, declare_physics, declare_sensors, declare_start, FAULTS)
+from .wire import Reader
 from ..control import MechanismHold, SafeHold
 from ..simulation import Simulation
 from ..simulation.closed import ConstrainedSimulation
@@ -93,7 +93,6 @@ class Simulator(Node):
         # not the node's clock: with use_sim_time that is the /clock made of these stamps
         self._epoch = BEGINNING if self._lockstep else time_ns()
         self.ticks = 0
-        self._now = Time()
         self._open(text)
         self.pacing = (LockStep if self._lockstep else FreeRunning)(self)
         self._tuning.now()
@@ -163,8 +162,9 @@ class Simulator(Node):
         self._observers = Observers(self, self.robot, self._publish_clock)
         self._pushes = Pushes(self.robot)
         events = self.health.watch('joint_commands')
+        self._read = Reader()
         self.create_subscription(JointState, 'joint_commands', self._on_command, NEWEST,
-                                 event_callbacks=events)
+                                 event_callbacks=events, raw=True)
         self.create_subscription(Float64MultiArray, '~/commands', self._on_array, REQUEST)
         self.create_subscription(WrenchStamped, '~/external_wrench', self._on_wrench, REQUEST)
         self.create_service(Trigger, '~/reset', self._on_reset)
@@ -205,26 +205,25 @@ class Simulator(Node):
 
     def publish(self) -> None:
         """Publish the measured state, and what else somebody listens to."""
-        # used again: what is published has been written out when this comes back
-        stamp = self._now
-        stamp.sec, stamp.nanosec = divmod(self.stamp, 1_000_000_000)
+        ns = self.stamp
         if self._fault != 'frozen':
             self._measured = self.simulation.measured
         q, v = self._measured
         if self._fault == 'nan':
             q = np.full_like(q, np.nan)
         if self._fault != 'silent':
-            self._states.publish(self.joints.message(stamp, position=q, velocity=v,
+            self._states.publish(self.joints.encoded(ns, position=q, velocity=v,
                                                      effort=self.tau))
-        self._observers.publish(stamp, self.simulation)
+        self._observers.publish(ns, self.simulation)
 
-    def _on_command(self, message: JointState) -> None:
+    def _on_command(self, data: bytes) -> None:
+        ns, message = self._read(data)
         try:
             tau = self.joints.read(message, 'effort')
         except MessageError as error:
             self.health.reject('joint_commands', error)
             return
-        self.pacing.command(tau, nanoseconds(message.header.stamp))
+        self.pacing.command(tau, ns)
 
     def _on_array(self, message: Float64MultiArray) -> None:
         try:
