@@ -31,8 +31,10 @@ from .layout import DATA, FUNCTION_DEFINITION, FUNCTION_SELF, TYPE
 from .llvm import Library
 
 #: the last two are written by the function: what it found last
-_SLOTS = ('table', 'str', 'slow', 'vectorcall', 'PyDict_GetItemWithError', 'PyObject_Vectorcall',
-          'Py_IncRef', 'Py_DecRef', 'PyCFunction_Type', 'last', 'code', 'code.self')
+_SLOTS = ('table', 'str', 'slow', 'vectorcall', 'PyDict_GetItemWithError',
+          # Python 3.10 exports this one, but not PyObject_Vectorcall
+          'PyObject_VectorcallDict', 'Py_IncRef', 'Py_DecRef', 'PyCFunction_Type', 'last', 'code',
+          'code.self')
 
 
 def lookup_text() -> str:
@@ -96,7 +98,7 @@ forget:
   br label %call
 call:
   call void %Py_IncRef(ptr %found)
-  %result = call ptr %PyObject_Vectorcall(ptr %found, ptr %args, i64 %rest, ptr null)
+  %result = call ptr %PyObject_VectorcallDict(ptr %found, ptr %args, i64 %rest, ptr null)
   call void %Py_DecRef(ptr %found)
   ret ptr %result
 other:
