@@ -22,9 +22,9 @@ import os
 from pathlib import Path
 import sys
 import tempfile
-from typing import Callable
 
 from .processes import DOMAINS, free_domain, on_interruption
+from ..commands.options import between
 
 #: tracking worse than this many rad or m is a failure; an idle machine comes to 0.003
 TOLERANCE = 0.05
@@ -32,9 +32,9 @@ TOLERANCE = 0.05
 
 def add_demo_options(parser: argparse.ArgumentParser) -> None:
     """Say what `multibody demo` understands."""
-    parser.add_argument('--seconds', type=_between(2.0, 3600.0), default=10.0,
+    parser.add_argument('--seconds', type=between(2.0, 3600.0), default=10.0,
                         help='length of the motion (default: %(default)g)')
-    parser.add_argument('--rate', type=_between(1.0, 10_000.0), default=1000.0,
+    parser.add_argument('--rate', type=between(1.0, 10_000.0), default=1000.0,
                         help='control rate in Hz (default: %(default)g)')
     parser.add_argument('--description', type=Path, default=None, metavar='FILE',
                         help='URDF of another robot than the shipped 7-joint arm')
@@ -81,16 +81,6 @@ def _run(options: argparse.Namespace) -> int:
               f'{TOLERANCE:g}', file=sys.stderr)
         return 1
     return 0
-
-
-def _between(lower: float, upper: float) -> Callable[[str], float]:
-    def number(text: str) -> float:
-        value = float(text)
-        if not lower <= value <= upper:
-            raise argparse.ArgumentTypeError(f'{text} is not between {lower:g} and {upper:g}')
-        return value
-
-    return number
 
 
 def _complain(text: str) -> None:

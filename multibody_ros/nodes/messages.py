@@ -57,7 +57,6 @@ class JointMap:
         endless = {joint.name for joint in robot.model.joints if joint.kind == 'continuous'}
         #: places of the joints that turn without end
         self.turning = [i for i, name in enumerate(self.names) if name in endless]
-        self._messages: dict[tuple[str, ...], tuple[JointState, list[Any]]] = {}
         self._writers: dict[tuple[str, ...], Writer | None] = {}
         self._last_names: list[str] | None = None
         self._order = np.arange(len(self.names))
@@ -148,22 +147,11 @@ class JointMap:
         return writer(ns, fields.values())
 
     def message(self, stamp: Time, **fields: np.ndarray) -> JointState:
-        """
-        Return a JointState with `fields` (position, velocity, effort) in the order of names.
-
-        It is to be published at once: the next call with the same fields uses it again.
-        """
-        known = self._messages.get(tuple(fields))
-        if known is None:
-            message, nothing = JointState(name=self.names), bytes(8 * len(self.names))
-            for field in fields:
-                setattr(message, field, array('d', nothing))
-            known = message, [memoryview(getattr(message, field)) for field in fields]
-            self._messages[tuple(fields)] = known
-        message, memories = known
+        """Return a JointState with `fields` (position, velocity, effort) in the order of names."""
+        # an array is taken over as it is; anything else rclpy checks entry by entry
+        message = JointState(name=self.names, **{
+            field: array('d', values.tobytes()) for field, values in fields.items()})
         message.header.stamp = stamp
-        for memory, values in zip(memories, fields.values()):
-            memory[:] = values
         return message
 
 
@@ -209,11 +197,7 @@ def pose_message(T: np.ndarray, half_turn: np.ndarray) -> Pose:
 
 def wrench_vector(wrench: Wrench) -> np.ndarray:
     """Return [force; torque] of a message, every number finite."""
-    f, m = wrench.force, wrench.torque
-    numbers = np.array([f.x, f.y, f.z, m.x, m.y, m.z])
-    if not np.isfinite(numbers).all():
-        raise MessageError(f'wrench holds numbers that are not finite: {numbers.tolist()}')
-    return numbers
+    return _six_finite('wrench', wrench.force, wrench.torque)
 
 
 def wrench_message(vector: np.ndarray) -> Wrench:
@@ -226,10 +210,14 @@ def wrench_message(vector: np.ndarray) -> Wrench:
 
 def twist_vector(twist: Twist) -> np.ndarray:
     """Return [linear; angular] of a message, every number finite."""
-    n, w = twist.linear, twist.angular
-    numbers = np.array([n.x, n.y, n.z, w.x, w.y, w.z])
+    return _six_finite('twist', twist.linear, twist.angular)
+
+
+def _six_finite(kind: str, a: Any, b: Any) -> np.ndarray:
+    """Return the numbers of two vectors, or say what `kind` of message holds a bad one."""
+    numbers = np.array([a.x, a.y, a.z, b.x, b.y, b.z])
     if not np.isfinite(numbers).all():
-        raise MessageError(f'twist holds numbers that are not finite: {numbers.tolist()}')
+        raise MessageError(f'{kind} holds numbers that are not finite: {numbers.tolist()}')
     return numbers
 
 
